@@ -27,7 +27,7 @@ from ncc.compiler.ncnn.open_shapes import open_shapes, require_ranks
 from ncc.compiler.options import Options
 from ncc.compiler.pipeline import Compilation
 from ncc.dialects.ncnn.layer import shape_of
-from ncc.dialects.ncnn.network import Network, growing_inputs
+from ncc.dialects.ncnn.network import Network, implied_inputs
 from ncc.dialects.shapes import OpenShape, shown
 from ncc.dialects.size import Assumption, assuming, form_of
 from ncc.dialects.size_atoms import Symbol
@@ -87,8 +87,8 @@ def fate_of_sizes(param: PathLike, bin: PathLike | None, options: Options) -> Si
         warnings.simplefilter("ignore", ModelWarning)
         first = Compilation(param, bin, options)
         known = open_shapes(first.source, options.input_shapes)
-        grown = growing_inputs(Network.of(first.source))
-        require_ranks({name: shape for name, shape in known.items() if name not in grown})
+        implied = implied_inputs(Network.of(first.source))
+        require_ranks({name: shape for name, shape in known.items() if name not in implied})
         asked = {**_opened(first), **options.input_shapes}
         compilation = first.at(asked)
         try:

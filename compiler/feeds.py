@@ -78,21 +78,22 @@ def random_feeds(
     """An array for every input: the same for the same seed on every machine.
 
     Floats are uniform in the range, by default -1..1, those of bfloat16 as their bits; integers in
-    -127..127.
+    -127..127. Caches are empty.
     Raises InputError for an input whose shape is open, or which no memory holds, and for what is
     no seed or no range.
     """
     generator = np.random.default_rng(seed_of("random numbers", seed))
     low_high = RANGE if value_range is None else range_of(value_range)
     inputs = list(inputs)
-    require_shapes(inputs)
-    for binding in inputs:
-        if prod(binding.shape) > MOST_NUMBERS:
-            wanted, found = f"at most {MOST_NUMBERS} numbers", shown(binding.shape)
-            raise InputError(f"no memory holds {binding.name!r}", binding.name, wanted, found)
+    require_shapes(binding for binding in inputs if not binding.first)
+    shapes = {one.name: one.first if one.is_open else one.shape for one in inputs}
+    for name, shape in shapes.items():
+        if prod(shape) > MOST_NUMBERS:
+            wanted, found = f"at most {MOST_NUMBERS} numbers", shown(shape)
+            raise InputError(f"no memory holds {name!r}", name, wanted, found)
     return {
-        binding.name: _random(generator, binding.shape, np.dtype(binding.dtype), low_high)
-        for binding in inputs
+        one.name: _random(generator, shapes[one.name], np.dtype(one.dtype), low_high)
+        for one in inputs
     }
 
 

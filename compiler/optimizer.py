@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, Unsupported
@@ -31,6 +32,7 @@ from ncc.compiler.read.read_network import read
 from ncc.compiler.read.records import Graph
 from ncc.compiler.write.wiring import wire
 from ncc.compiler.write.write_network import Written, network_text, write
+from ncc.dialects.element import element_of
 from ncc.dialects.ncnn.axes import EXTENT_NAMES
 from ncc.dialects.ncnn.canonicalize.identities import EliminateSplit
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
@@ -39,6 +41,7 @@ from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import to_attribute
 from ncc.dialects.ncnn.plumbing import InputOp, NoopOp
+from ncc.dialects.size import is_open
 from ncc.runtime.errors import InputError
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.memory_files import FileLike, file_of
@@ -263,10 +266,21 @@ def _infer(module: ModuleOp, asked: Mapping[str, OpenShape]) -> tuple[str, ...]:
     """
     try:
         infer_shapes(module, asked)
+        _forget_open_shapes(Network.of(module))
     except (ModelError, Unsupported) as error:
         Network.of(module).function.update_function_type()
         return (f"warning: shapes are not all known, so that fewer passes can fire\n{error}",)
     return ()
+
+
+def _forget_open_shapes(network: Network) -> None:
+    """Let no pass see the shapes of caches: a file is for every number of their rows."""
+    for op in network.layers:
+        for result in op.results:
+            if is_open(*(shape_of(result) or ())):
+                kind = UnrankedTensorType(element_of(result))
+                Rewriter.replace_value_with_new_type(result, kind)
+    network.function.update_function_type()
 
 
 def _handed_on(graph: Graph) -> Iterator[str]:

@@ -41,7 +41,12 @@ from ncc.compiler.ncnn.narrowed_ranges import with_ranges
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.optimize import optimize_module
 from ncc.compiler.ncnn.settle import settle
-from ncc.compiler.ncnn.sized_shapes import has_sizes, sized_shapes, with_equalities
+from ncc.compiler.ncnn.sized_shapes import (
+    has_sizes,
+    sized_shapes,
+    with_equalities,
+    with_own_extents,
+)
 from ncc.compiler.ncnn.take_pixels import return_pixels, take_pixels
 from ncc.compiler.ncnn.unroll_batches import unroll_batches
 from ncc.compiler.network_files import files_beside, read_network, weights_path
@@ -51,6 +56,7 @@ from ncc.compiler.plan import Plan
 from ncc.compiler.read.plausible import StoredNumbers
 from ncc.compiler.stopwatch import Stopwatch
 from ncc.dialects.ncnn.layer import Array, Shape
+from ncc.dialects.ncnn.network import Network
 from ncc.dialects.shapes import OpenShape
 from ncc.dialects.size import Assumption, NeedsNumbers, assume_all, assuming
 from ncc.runtime.errors import InputError
@@ -272,6 +278,7 @@ class Compilation:
             settle(module, self.values)
             if shapes != known:
                 self._infer(module, shapes)
+            self.opened = with_own_extents(self.opened, Network.of(module).inputs)
         if options.opt_level >= 1:
             if is_onnx(self.param):
                 from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn

@@ -31,6 +31,7 @@ from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.onnx.operator import ConstantOp
 from ncc.dialects.shapes import OpenShape, shown
+from ncc.dialects.size import is_open
 from ncc.dialects.weights.weight import WeightAttr
 from ncc.runtime.file_kinds import is_onnx
 from ncc.runtime.memory_files import FileLike, file_of, shown_path
@@ -50,7 +51,7 @@ class Blob:
     @staticmethod
     def of(name: str, value: SSAValue) -> Blob:
         shape = shape_of(value)
-        told = None if shape is None else tuple(e if e >= 0 else None for e in shape)
+        told = None if shape is None else tuple(None if is_open(e) or e < 0 else e for e in shape)
         if told is None and isinstance(value.owner, InputOp):
             told = value.owner.stated
         return Blob(name, name_of(element_of(value)), told)

@@ -35,7 +35,6 @@ from ncc.dialects import structured
 from ncc.dialects.attributes import string
 from ncc.dialects.body import BodyLoops, BodyWriter, dim_of, dims_of, reads_of
 from ncc.dialects.element import as_stored, element_of, is_half, is_integer, is_unsigned, ui16
-from ncc.dialects.growing import growing_axis
 from ncc.dialects.operation import make
 from ncc.dialects.scalar import (
     Gather,
@@ -94,11 +93,6 @@ class Tensor:
         return len(self.shape)
 
     @property
-    def grows(self) -> bool:
-        """Whether only the run knows an extent; then the value has one axis."""
-        return growing_axis(self.shape) is not None
-
-    @property
     def element_type(self) -> Attribute:
         return element_of(self.value)
 
@@ -123,18 +117,15 @@ class Tensor:
 class Builder:
     """Writes linalg operations on tensors at the end of a block.
 
-    `doc` (a layer's name) goes into every generic, for reports, and decides nothing. `counters` has
-    the numbers of rows of growing caches. `threads` is how many threads will share the work:
-    sequential code may be split for them, with the same results.
+    `doc` (a layer's name) goes into every generic, for reports, and decides nothing. `threads` is
+    how many threads will share the work: sequential code may be split for them, with the same
+    results.
     """
 
-    def __init__(
-        self, block: Block, doc: str = "", counters: Tensor | None = None, threads: int = 1
-    ) -> None:
+    def __init__(self, block: Block, doc: str = "", threads: int = 1) -> None:
         self.block = block
         self.doc = doc
         self.threads = threads
-        self._counters = counters
         self._extents: list[int | None] = []
 
     # --- loops and linalg operations -------------------------------------------------------------
@@ -342,13 +333,6 @@ class Builder:
         """The vector x along one axis, repeated along the others."""
         loops = self.loops_of(shape)
         return self.map(loops, x[loops[axis]])
-
-    @property
-    def counters(self) -> Tensor:
-        """The counters of the run, as i64."""
-        if self._counters is None:
-            raise ValueError("no extent of this network grows")
-        return self._counters
 
     def code(self, op: Operation) -> list[Tensor]:
         """The results of a linalg operation that is written as loops (an `rt.code`)."""

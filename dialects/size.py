@@ -174,6 +174,21 @@ def form_of(value: int) -> Form:
     return value.form if isinstance(value, Size) else Form.number(int(value))
 
 
+def symbol_in(extent: int) -> Symbol | None:
+    """The extent of an input that a size is, and nothing else."""
+    match form_of(extent).terms:
+        case (((Symbol() as symbol,), 1),):
+            return symbol
+    return None
+
+
+def begun(shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape in a first run: extents are 0 that may be 0, as the rows of a cache."""
+    symbols = {symbol for extent in shape for symbol in form_of(extent).symbols}
+    none = {symbol.name: ZERO for symbol in symbols if symbol.least == 0}
+    return tuple(Size.of(form_of(extent).with_values(none)) for extent in shape)
+
+
 def hint(value: int) -> int:
     """The number for the hint, for decisions about what costs less."""
     return int.__int__(value)

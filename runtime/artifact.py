@@ -22,7 +22,7 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -45,7 +45,7 @@ Weights: TypeAlias = "bytes | bytearray | memoryview | mmap.mmap | np.ndarray[An
 
 SIZES = "sizes.json"
 FORMAT = "ncc"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 # The buffers of a run, by number: state of the threads, arena, weights, numbers that depend on the
 # shapes of the inputs, then inputs, then outputs.
@@ -79,19 +79,17 @@ class Binding:
     """One input or output of a model: shape in numpy order.
 
     A dynamic output has as many rows (axis 0) as the run finds; shape[0] is the most there can be.
-    Where `axis` is not negative, the extent there grows from run to run: it is as much more than
-    the shape says as `counter` of the run counts, which the inputs tell.
     An extent of -1 is open: each call decides it. ranges: for each axis the least and the most that
-    code is for, None being no limit; empty where nothing is said.
+    code is for, None being no limit; empty where nothing is said. first: the shape of an input in a
+    first run, if it depends on caches, which are empty then.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str = "float32"
     dynamic: bool = False
-    axis: int = field(default=-1, repr=False)
-    counter: int = field(default=-1, repr=False)
     ranges: tuple[Range, ...] = field(default=(), repr=False)
+    first: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def is_open(self) -> bool:
@@ -109,36 +107,17 @@ class Binding:
 
     @property
     def extents(self) -> str:
-        """The shape as it is shown: 3x224x224, 3x?x64..1024 where it is open, 8x?x64 where it
-        grows.
-        """
+        """The shape as it is shown: 3x224x224, or 3x?x64..1024 where it is open."""
         shown = ["?" if extent == OPEN else str(extent) for extent in self.shape]
         for axis, range in enumerate(self.ranges):
             if self.shape[axis] == OPEN:
                 shown[axis] = shown_range(range)
-        if self.axis >= 0:
-            shown[self.axis] = f"?+{shown[self.axis]}".removesuffix("+0")
         return "x".join(shown) if shown else "scalar"
-
-    def grown(self, counters: Sequence[int] | Mapping[int, int]) -> tuple[int, ...]:
-        """The shape in a run with these counters."""
-        if self.axis < 0:
-            return self.shape
-        before, behind = self.shape[: self.axis], self.shape[self.axis + 1 :]
-        return (*before, self.shape[self.axis] + counters[self.counter], *behind)
-
-    def count(self, shape: tuple[int, ...]) -> int | None:
-        """The counter by which the binding has this shape; None where it cannot have it."""
-        if self.axis < 0 or len(shape) != len(self.shape):
-            return None
-        counted = shape[self.axis] - self.shape[self.axis]
-        fits = counted >= 0 and self.grown({self.counter: counted}) == shape
-        return counted if fits else None
 
     def admits(self, shape: tuple[int, ...]) -> bool:
         """Whether arrays of this shape can be fed."""
         if not self.is_open:
-            return shape == self.shape or self.count(shape) is not None
+            return shape == self.shape
         if len(shape) != len(self.shape):
             return False
         ranges = self.ranges or (ANY,) * len(shape)
@@ -155,11 +134,6 @@ class Binding:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} {self.extents}{' rows' * self.dynamic}"
-
-
-def counters(inputs: Iterable[Binding]) -> int:
-    """The number of counters of growing extents, which the inputs determine."""
-    return 1 + max((binding.counter for binding in inputs), default=-1)
 
 
 def extents(shape: Sequence[int]) -> str:
@@ -313,8 +287,6 @@ def _read(archive: Archive, verify_weights: bool) -> Artifact:
         raise archive.broken("a table in weights does not match its checksum")
     inputs = tuple(map(_binding, fields.objects("inputs")))
     outputs = tuple(map(_binding, fields.objects("outputs")))
-    if {binding.counter for binding in (*inputs, *outputs)} - {-1} != set(range(counters(inputs))):
-        raise archive.broken("its inputs do not tell what its outputs grow by")
     sizes = _sizes(archive, inputs, outputs) if fields.flag("is_open") else None
     by_sample = fields.flag("by_sample")
     if by_sample and not all(binding.shape for binding in (*inputs, *outputs)):
@@ -372,13 +344,11 @@ def _binding(fields: Fields) -> Binding:
         raise fields.broken(f"dtype {dtype!r} in the manifest is unknown")
     if any(extent < OPEN for extent in shape):
         raise fields.broken("shape in the manifest is out of range")
-    axis, counter = fields.number("axis", -1), fields.number("counter", -1)
     ranges = tuple(_range(row, fields) for row in fields.rows("ranges", 2))
-    binding = Binding(
-        fields.text("name"), shape, dtype, fields.flag("dynamic"), axis, counter, ranges
-    )
-    odd = (binding.dynamic and not shape) or axis >= len(shape) or (axis < 0) != (counter < 0)
-    odd |= len(ranges) not in (0, len(shape)) or (axis >= 0 and binding.is_open)
+    first = fields.numbers("first")
+    binding = Binding(fields.text("name"), shape, dtype, fields.flag("dynamic"), ranges, first)
+    odd = (binding.dynamic and not shape) or len(ranges) not in (0, len(shape))
+    odd |= bool(first) and not binding.admits(first)
     if abs(binding.nbytes) >= MOST_BYTES or odd:
         raise fields.broken(f"the shape of {binding.name!r} in the manifest is impossible")
     return binding

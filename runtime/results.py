@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,11 +22,10 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 MOST_KEPT = 2
 """Blocks kept of an output: callers often hold a result until they have the next."""
 
-NOTHING_COUNTED: Mapping[int, int] = MappingProxyType({})
-"""The counters of a run in which nothing grows."""
-
 SPARE = 8
-"""A growing output gets memory for this part more than it needs."""
+"""An output of an open shape gets memory for this part more than it needs: a cache is larger in the
+next run.
+"""
 
 
 def address_of(array: Array) -> int:
@@ -87,25 +84,20 @@ class Results:
         self._free: deque[_Block] = deque(maxlen=MOST_KEPT)
         """Free blocks."""
 
-    def make(
-        self, counted: Mapping[int, int] = NOTHING_COUNTED, shape: Shape | None = None
-    ) -> tuple[Array, int]:
+    def make(self, shape: Shape | None = None) -> tuple[Array, int]:
         """An array that nobody else has, of anything, and the address of its buffer.
 
-        counted: by the counters of what grows. shape: of an output whose shape is open.
+        shape: of an output whose shape is open.
 
         The buffer is aligned to ALIGNMENT; that of a dynamic output begins DYNAMIC_HEADER bytes
         before the array.
         """
         size, spare = self._size, 0
-        if self._binding.axis >= 0:
-            shape = self._binding.grown(counted)
+        if shape is None:
+            shape = self._binding.shape
+        else:
             size = self._binding.bytes_of(shape)
             spare = size // SPARE
-        elif shape is not None:
-            size = self._binding.bytes_of(shape)
-        else:
-            shape = self._binding.shape
         block = self._block(size, spare)
         interface = {
             "version": 3,

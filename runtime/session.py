@@ -19,7 +19,6 @@ from ncc.runtime.artifact import (
     Artifact,
     Binding,
     as_bytes,
-    counters,
     extents,
 )
 from ncc.runtime.context import Context, Places
@@ -29,7 +28,7 @@ from ncc.runtime.machine_code import MachineCode
 from ncc.runtime.memory import Memory
 from ncc.runtime.memory_files import FileLike
 from ncc.runtime.paths import PathLike
-from ncc.runtime.results import NOTHING_COUNTED, Array, address_of
+from ncc.runtime.results import Array, address_of
 from ncc.runtime.sizes import Sized
 
 
@@ -79,10 +78,9 @@ class Model:
         samples = 1 if artifact.by_sample else None
         self._of_a_run = tuple(binding.of_batch(samples) for binding in self.outputs)
         self._fed = [(binding.name, np.dtype(binding.dtype)) for binding in self.inputs]
-        self._counters = counters(self.inputs)
         self._places = Places(
             self._weights.ctypes.data,
-            len(self.inputs) + bool(self._counters),
+            len(self.inputs),
             len(self.outputs),
             0 if artifact.sizes is None else len(artifact.sizes.numbers),
         )
@@ -90,7 +88,7 @@ class Model:
         if artifact.sizes is None:
             self._fixed = Sized(artifact.arena_bytes, (None,) * len(self.outputs))
         self._known: dict[Shapes, Sized | str] = {}
-        if self._fixed is not None and not self._counters:
+        if self._fixed is not None:
             self._known[tuple(binding.shape for binding in self.inputs)] = self._fixed
         self._dynamic = [binding for binding in self.outputs if binding.dynamic]
         # Contexts that no call is using. pop and append of a list are atomic: no lock is needed
@@ -159,7 +157,7 @@ class Model:
 
     def is_for(self, shapes: Mapping[str, tuple[int, ...]]) -> bool:
         """Whether the code is right for inputs of these shapes."""
-        found = tuple(shapes[binding.name] for binding in self.inputs)
+        found = tuple(shapes.get(b.name, b.first) for b in self.inputs)
         admitted = (b.admits(shape) for b, shape in zip(self.inputs, found, strict=True))
         if not all(admitted):
             return False
@@ -203,11 +201,10 @@ class Model:
         known = self.known(feeds)
         if known is not None:
             return self._run_on(*known)
-        counted: dict[int, int] = {}
-        arrays = [_checked(feeds, binding, counted) for binding in self.inputs]
+        arrays = [_checked(feeds, binding) for binding in self.inputs]
         if self.artifact.by_sample:
             return self._run_samples(arrays)
-        return self._run_on(arrays, self._sized_of(arrays), counted)
+        return self._run_on(arrays, self._sized_of(arrays))
 
     def _run_samples(self, arrays: Sequence[Array]) -> dict[str, Array]:
         """The results of a batch, whose samples are run one after the other."""
@@ -222,21 +219,16 @@ class Model:
             return made[0]
         return {name: np.concatenate([one[name] for one in made]) for name in self._output_names}
 
-    def _run_on(
-        self, arrays: Sequence[Array], sized: Sized, counted: Mapping[int, int] = NOTHING_COUNTED
-    ) -> dict[str, Array]:
-        """The results of one run of the code. counted: by the counters of what grows."""
+    def _run_on(self, arrays: Sequence[Array], sized: Sized) -> dict[str, Array]:
+        """The results of one run of the code."""
         context = self._take()
         context.prepare(sized)
         buffers = context.buffers
         for slot, array in enumerate(arrays, FIRST_BUFFER):
             buffers[slot] = address_of(array)
-        if self._counters:
-            told = (ctypes.c_int64 * self._counters)(*(counted[k] for k in range(self._counters)))
-            buffers[FIRST_BUFFER + len(arrays)] = ctypes.addressof(told)
         results = {}
         for (slot, name, memory), shape in zip(context.results, sized.outputs, strict=True):
-            results[name], buffers[slot] = memory.make(counted, shape)
+            results[name], buffers[slot] = memory.make(shape)
         context.run()
         self._give_back(context)
         for binding in self._dynamic:
@@ -333,47 +325,23 @@ def _aligned_weights(artifact: Artifact) -> Array:
     return np.frombuffer(as_bytes(in_memory(artifact).weights), np.uint8)
 
 
-def _checked(
-    feeds: Mapping[str, ArrayLike],
-    binding: Binding,
-    counted: dict[int, int],
-) -> Array:
+def _checked(feeds: Mapping[str, ArrayLike], binding: Binding) -> Array:
     """The array for an input, contiguous, or the InputError that says what is wrong with it.
 
-    What an input that grows has grown by goes into `counted`; another one may have told before. A
-    cache that is not fed is empty.
+    A cache that is not fed is empty, and so is an array without elements, whatever its shape.
     """
     dtype = np.dtype(binding.dtype)
-    starts_empty = binding.axis >= 0 and binding.shape[binding.axis] == 0
-    if binding.name not in feeds and not starts_empty:
+    may_be_empty = 0 in binding.first
+    if binding.name not in feeds and not may_be_empty:
         raise misfit(binding, None)
     array = as_array(feeds.get(binding.name, np.empty(0, dtype)), binding)
-    shape = binding.shape
-    if binding.axis >= 0:
-        # An array without elements is an empty cache, whatever its shape.
-        empty = array.size == 0 and 0 in shape
-        told = 0 if empty else binding.count(array.shape)
-        shape = array.shape if told is not None else shape
-        if told is not None and counted.setdefault(binding.counter, told) != told:
-            raise disagreement(binding, array, counted)
-    elif binding.is_open and binding.admits(array.shape):
-        shape = array.shape
-    if array.dtype != dtype or array.shape != shape:
+    if may_be_empty and array.size == 0:
+        array = array.reshape(binding.first)
+    if array.dtype != dtype or not binding.admits(array.shape):
         raise misfit(binding, array)
     if array.flags.c_contiguous and array.flags.aligned:
         return array
     return array.copy(order="C")
-
-
-def disagreement(binding: Binding, array: Array, counted: Mapping[int, int]) -> InputError:
-    """Inputs that grow together have not grown by the same."""
-    rows = counted[binding.counter]
-    return InputError(
-        f"input {binding.name!r} does not fit those before it, which are for {rows} rows in caches",
-        binding.name,
-        extents(binding.grown(counted)),
-        extents(array.shape),
-    )
 
 
 def misfit(binding: Binding, array: Array | None, form: Form | None = None) -> InputError:

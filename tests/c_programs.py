@@ -122,8 +122,6 @@ def main_text(signature: Signature) -> str:
     if INFER_SHAPES in signature.functions:
         allocate.append(f"  {net}_shapes inferred, *shapes = &inferred;")
         allocate.append(f"  if ({net}_infer_shapes(sizes, shapes)) return 98;")
-    for counter in signature.counters:
-        allocate.append(f"  int64_t {counter};\n  get(file, &{counter}, 8);")
     for one in signature.inputs:
         allocate += [_buffer(signature, one), f"  get(file, {one.name}, {one.name}_bytes);"]
     for one in signature.outputs:
@@ -134,7 +132,7 @@ def main_text(signature: Signature) -> str:
             store += [f"  put(file, {one.name}->row, {row} * (size_t){one.name}->rows);"]
         else:
             store.append(f"  put(file, {one.name}, {one.name}_bytes);")
-    names += [one.name for one in signature.inputs] + signature.counters
+    names += [one.name for one in signature.inputs]
     names += [one.name for one in signature.outputs]
     return _MAIN % {
         "net": signature.name,
@@ -152,8 +150,6 @@ def _buffer(signature: Signature, one: Argument) -> str:
         kind = f"{signature.name}_{one.name}"
         return f"  {kind} *{one.name} = some(sizeof *{one.name});"
     elements = f"{signature.upper}_{one.name.upper()}_ELEMENTS"
-    if one.counter:
-        elements += f"({one.counter})"
     if one.binding.is_open:
         elements += "(sizes)" if one.binding in signature.artifact.inputs else "(shapes)"
     size = f"  size_t {one.name}_bytes = {elements} * sizeof({one.type});"
@@ -161,17 +157,11 @@ def _buffer(signature: Signature, one: Argument) -> str:
 
 
 def inputs_of(signature: Signature, feeds: Arrays) -> bytes:
-    """Open extents, counters and arrays, as the program reads them."""
-    counted: dict[int, int] = {}
+    """Open extents and arrays, as the program reads them."""
     names = [one.binding.name for one in signature.inputs]
     told = [feeds[names[one.input]].shape[one.axis] for one in signature.open_extents]
-    for one in signature.inputs:
-        if one.counter:
-            found = one.binding.count(feeds[one.binding.name].shape)
-            assert found is not None
-            counted[one.binding.counter] = found
-    head = np.array([*told, *(counted[n] for n in range(len(counted)))], np.int64)
-    return head.tobytes() + b"".join(feeds[one.binding.name].tobytes() for one in signature.inputs)
+    arrays = [feeds[name].tobytes() for name in names]
+    return np.array(told, np.int64).tobytes() + b"".join(arrays)
 
 
 def outputs_of(signature: Signature, results: Arrays) -> bytes:

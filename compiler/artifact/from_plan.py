@@ -18,16 +18,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.artifact.constants import Constants
-from ncc.compiler.artifact.size_program import symbol_in
 from ncc.compiler.diagnostics import CompilerBug
 from ncc.compiler.linalg.analysis.generics import network_of
 from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.plan import Buffer, Plan
 from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import dtype_of, element_of
-from ncc.dialects.growing import GROWING, GrowingAttr
 from ncc.dialects.shapes import Shape
-from ncc.dialects.size import Size, is_open
+from ncc.dialects.size import Size, begun, is_open, symbol_in
 from ncc.dialects.structured import INTERFACE
 from ncc.dialects.weights.sources import Inline, Weights
 from ncc.dialects.weights.weight import ConstantOp
@@ -48,7 +46,7 @@ def bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tupl
     values: Sequence[SSAValue] = returned.operands if returned is not None else ()
     names = _names(network, "inputs")
     inputs = tuple(
-        _binding(network, name, value)
+        _input(network, name, value)
         for name, value in zip(names, network.body.block.args[: len(names)], strict=True)
     )
     outputs = tuple(
@@ -58,18 +56,16 @@ def bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tupl
     return inputs, outputs
 
 
+def _input(network: FuncOp, name: str, value: SSAValue) -> Binding:
+    binding = _binding(network, name, value)
+    first = begun(_shape_outside(network, name, value))
+    return replace(binding, first=first) if binding.is_open and not is_open(*first) else binding
+
+
 def _binding(network: FuncOp, name: str, value: SSAValue, dynamic: bool = False) -> Binding:
     dtype = str(dtype_of(element_of(value)))
-    growing = network.attributes.get(GROWING)
-    kind = growing.data.get(name) if isinstance(growing, DictionaryAttr) else None
-    if not isinstance(kind, TensorType) or not isinstance(kind.encoding, GrowingAttr):
-        shape = _shape_outside(network, name, value)
-        return _open_binding(Binding(name, shape, dtype, dynamic))
-    shape = kind.encoding.fill(kind.get_shape())
-    axis = shape.index(kind.encoding.data)
-    return Binding(
-        name, tuple(map(int, shape)), dtype, axis=axis, counter=kind.encoding.data.counter
-    )
+    shape = _shape_outside(network, name, value)
+    return _open_binding(Binding(name, shape, dtype, dynamic))
 
 
 def _shape_outside(network: FuncOp, name: str, value: SSAValue) -> Shape:

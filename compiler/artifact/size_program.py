@@ -18,7 +18,7 @@ from ncc.compiler.loops.build_network import NetworkLoops
 from ncc.compiler.plan import Plan
 from ncc.dialects.rt import MOST_CHUNKS
 from ncc.dialects.shapes import OpenShape
-from ncc.dialects.size import Assumption, Size, form_of, is_open
+from ncc.dialects.size import Assumption, Size, form_of, is_open, symbol_in
 from ncc.dialects.size_atoms import Atom, Extremum, Quotient, Symbol, TileSize
 from ncc.dialects.size_form import Form, Monomial
 from ncc.runtime.arena import Lifetimes
@@ -53,14 +53,6 @@ def _numbers(opened: Sequence[OpenShape], inputs: Sequence[OpenShape]) -> dict[s
         for symbol, number in extents
         if symbol is not None and not is_open(number)
     }
-
-
-def symbol_in(extent: int) -> Symbol | None:
-    """The symbol that an open extent of an input is."""
-    match form_of(extent).terms:
-        case (((Symbol() as symbol,), 1),):
-            return symbol
-    return None
 
 
 def sizes_of(

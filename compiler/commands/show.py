@@ -113,12 +113,10 @@ def compiled_object(artifact: Artifact) -> dict[str, Any]:
 
 
 def _binding(binding: Binding) -> dict[str, Any]:
-    """A binding as JSON. An extent that is open, or grows from run to run, is null. dynamic: the
-    number of rows is the most that there can be. ranges: the least and the most of each extent,
-    where some are limited.
+    """A binding as JSON. An extent that is open is null. dynamic: the number of rows is the most
+    that there can be. ranges: the least and the most of each extent, where some are limited.
     """
-    unknown = [n == OPEN or axis == binding.axis for axis, n in enumerate(binding.shape)]
-    shape = [None if open else n for open, n in zip(unknown, binding.shape, strict=True)]
+    shape = [None if extent == OPEN else extent for extent in binding.shape]
     told = {"name": binding.name, "type": binding.dtype, "shape": shape}
     return {**told, "dynamic": binding.dynamic, "ranges": binding.ranges or None}
 

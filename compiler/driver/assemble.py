@@ -35,7 +35,7 @@ from ncc.compiler.pipeline import Compilation
 from ncc.compiler.plan import Plan
 from ncc.compiler.read.weights import stay_where_named
 from ncc.dialects.element import dtype_of
-from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.ncnn.network import Network, caches, implied_inputs, settling_inputs
 from ncc.dialects.onnx.plumbing import OnnxInputOp
 from ncc.dialects.rt import TRACE_WORDS
 from ncc.dialects.shapes import OpenShape, Shape
@@ -83,15 +83,15 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
     known = open_shapes(compilation.source, options.input_shapes)
     types = input_types(compilation.source, options.input_types)
     ranges = ranges_of(compilation.source, options)
-    growing, emptied, settling = (
-        names(network) for names in (growing_inputs, caches, settling_inputs)
+    implied, emptied, settling = (
+        names(network) for names in (implied_inputs, caches, settling_inputs)
     )
     return [
         OpenBinding.of(
             name,
             shape,
             str(dtype_of(types[name])),
-            growing=name in growing,
+            implied=name in implied,
             is_cache=name in emptied,
             settles=name in settling,
             has_batch=isinstance(network.inputs[name].owner, OnnxInputOp),

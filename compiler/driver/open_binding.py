@@ -19,15 +19,15 @@ MOST_NAMED = 6
 class OpenBinding(Binding):
     """An input or output of which the shape is not settled: an extent of -1 can be any.
 
-    ranked: whether the number of extents is known; `shape` is empty where it is not. grows: whether
-    nobody need say the shape, since the layers that read it do, and its extent may grow from run to
-    run within one compilation. is_cache: whether it is empty where nobody feeds it. settles:
-    whether its values decide shapes, so that a compilation is for one array of them. has_batch:
-    whether the first extent is open and counts samples, as in ONNX.
+    ranked: whether the number of extents is known; `shape` is empty where it is not. implied:
+    whether nobody need say the shape, since the layers that read it do. is_cache: whether it is
+    empty where nobody feeds it. settles: whether its values decide shapes, so that a compilation is
+    for one array of them. has_batch: whether the first extent is open and counts samples, as in
+    ONNX.
     """
 
     ranked: bool = True
-    grows: bool = False
+    implied: bool = False
     is_cache: bool = False
     settles: bool = False
     has_batch: bool = False
@@ -38,22 +38,21 @@ class OpenBinding(Binding):
         shape: OpenShape | None,
         dtype: str = "float32",
         *,
-        growing: bool = False,
+        implied: bool = False,
         is_cache: bool = False,
         settles: bool = False,
         has_batch: bool = False,
         ranges: tuple[Range, ...] = (),
     ) -> OpenBinding:
-        """None stands for what is not known. growing: whether an input that is open grows."""
+        """None stands for what is not known. implied: whether layers tell a shape that is open."""
         extents = tuple(DYNAMIC if extent is None else extent for extent in shape or ())
-        grows = growing and (shape is None or None in shape)
         return OpenBinding(
             name,
             extents,
             dtype,
             ranges=ranges,
             ranked=shape is not None,
-            grows=grows,
+            implied=implied and (shape is None or None in shape),
             is_cache=is_cache,
             settles=settles,
             has_batch=has_batch and len(extents) > 1 and extents[0] == DYNAMIC,
@@ -62,7 +61,7 @@ class OpenBinding(Binding):
     @property
     def is_open(self) -> bool:
         """Whether something about the shape is not known, and must be."""
-        return not self.grows and (not self.ranked or DYNAMIC in self.shape)
+        return not self.implied and (not self.ranked or DYNAMIC in self.shape)
 
     def needs_a_call(self) -> bool:
         """Whether no code can be made before a call: even the rank is open, or values decide."""

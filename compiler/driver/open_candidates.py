@@ -29,18 +29,21 @@ def candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dict
     An open batch comes first: where samples are computed apart, its code is that of one sample.
     Where they are not, a batch of one stays one: layers of ncnn have no batch, and are faster.
     Where not even a rank is said, an image has the channels of the call, and layers may need the
-    numbers of another axis. Extents of 1 may have to stay 1, so that they are known to broadcast.
+    numbers of another axis. Extents of 1 may have to stay 1, so that they are known to broadcast;
+    beside caches they come first, for a decoder reads most tokens one by one.
     """
-    fed = [binding for binding in bindings if not binding.grows]
+    fed = [binding for binding in bindings if not binding.implied]
     most_open = {b.name: _opened(b, shapes[b.name]) for b in fed}
-    tried = [most_open]
+    with_ones = {name: _with_ones(shape, shapes[name]) for name, shape in most_open.items()}
+    tried = [most_open] if len(fed) == len(bindings) else [with_ones, most_open]
     if is_one_sample(fed, shapes):
         tried.append({b.name: _with_batch(b, most_open[b.name], shapes[b.name]) for b in fed})
     for closed in _CLOSED:
         tried.append({b.name: _opened(b, shapes[b.name], closed) for b in fed})
-    tried.append({name: _with_ones(shape, shapes[name]) for name, shape in most_open.items()})
+    tried.append(with_ones)
     for place, found in enumerate(tried):
-        if any(None in shape for shape in found.values()) and found not in tried[:place]:
+        is_open = len(fed) < len(bindings) or any(None in shape for shape in found.values())
+        if is_open and found not in tried[:place]:
             yield found
 
 
@@ -54,7 +57,7 @@ def larger_hints(
     What an extent leaves by a power of two stays, and so do differences: layers may need them. An
     extent of 1 beside other inputs may be broadcast.
     """
-    fed = [binding for binding in bindings if not binding.grows]
+    fed = [binding for binding in bindings if not binding.implied]
 
     def hint(binding: OpenBinding, axis: int, extent: int) -> int:
         rank, pixels = len(shapes[binding.name]), binding.dtype == PIXELS
@@ -73,7 +76,7 @@ def larger_hints(
 
 def is_one_sample(bindings: Iterable[OpenBinding], shapes: Shapes) -> bool:
     """Whether a call has one sample for an input with an open batch."""
-    return any(b.has_batch and shapes[b.name][0] == 1 for b in bindings if not b.grows)
+    return any(b.has_batch and shapes[b.name][0] == 1 for b in bindings if not b.implied)
 
 
 def _with_batch(binding: OpenBinding, shape: OpenShape, of_call: Shape) -> OpenShape:

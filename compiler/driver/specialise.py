@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import prod
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -61,6 +62,8 @@ MOST_ODD = 8
 USUAL_RANKS = 3, 2, 1, 4
 """The numbers of axes that an input may have if the file tells none, the likeliest first."""
 
+NOTHING: Shapes = MappingProxyType({})
+
 _COMPARED_AT_ONCE = 1 << 20
 
 
@@ -70,8 +73,8 @@ class OpenModel(Model):
     It can be called from several threads: calls that no version is for compile one after the other,
     all others do not wait. `inputs` show what is known of the shapes, with -1 for an open extent.
 
-    compile: gives the artifact for shapes of all inputs but those that grow, in which calls may
-    differ that run the same code, and for the values of those that decide shapes.
+    compile: gives the artifact for shapes of all inputs but those that layers tell, in which
+    calls may differ that run the same code, and for the values of those that decide shapes.
     compile_open: gives the artifact for shapes with None for open extents, and the shapes for which
     costs are compared, or usual ones; raises Unsupported or ModelError where there is none.
     """
@@ -96,6 +99,8 @@ class OpenModel(Model):
         self.reason: str | None = None
         if any(binding.settles for binding in self._open):
             self.reason = "the values of an input decide shapes"
+        self._apart = True
+        """Whether one token can have a version of its own."""
         self._odd: set[tuple[Shape, ...]] = set()
         """Shapes that no version is right for."""
         self._kept = _Kept(MOST_KEPT)
@@ -145,12 +150,12 @@ class OpenModel(Model):
         if input_shapes is not None or any(map(OpenBinding.needs_a_call, self._open)):
             self.compiled(input_shapes).save(path)
             return
-        known = {b.name: b.open_shape for b in self._open if not b.grows}
+        known = {b.name: b.open_shape for b in self._open if not b.implied}
         self._compile_open(known, {}).save(path)
 
     def require_ranks(self) -> None:
         """Raise the InputError for inputs of which nobody says how many axes they have."""
-        asked = [binding for binding in self._open if not binding.grows]
+        asked = [binding for binding in self._open if not binding.implied]
         require_ranks({b.name: b.open_shape if b.ranked else None for b in asked})
 
     def _run(self, feeds: Mapping[str, ArrayLike]) -> dict[str, Array]:
@@ -158,8 +163,10 @@ class OpenModel(Model):
         known = None if last is None else last.known(feeds)
         if last is not None and known is not None:
             return last._run_on(*known)
-        asked = [b for b in self._open if b.name in feeds or not b.grows]
+        asked = [b for b in self._open if b.name in feeds or not b.implied]
         arrays = {binding.name: _fed(feeds, binding) for binding in asked}
+        # An empty cache is as one that is not fed.
+        arrays = {b.name: arrays[b.name] for b in asked if not b.implied or arrays[b.name].size}
         values = {b.name: arrays[b.name] for b in asked if b.settles}
         shapes = {name: array.shape for name, array in arrays.items()}
         try:
@@ -179,7 +186,7 @@ class OpenModel(Model):
         """Whether layers take any shapes, so that the file is not at fault for those of a call."""
         if self._versions.models or self._kept.models():
             return True
-        fed = [binding for binding in self._open if not binding.grows]
+        fed = [binding for binding in self._open if not binding.implied]
         for rank in USUAL_RANKS if not all(b.ranked for b in fed) else USUAL_RANKS[:1]:
             shapes = {b.name: b.open_shape if b.ranked else (None,) * rank for b in fed}
             try:
@@ -196,15 +203,22 @@ class OpenModel(Model):
         if self._closed:
             raise NccError("the model is closed")
         versions = self._versions = self._versions.of_this_process()
-        found = versions.find(shapes)
+        found = self._good(versions, shapes)
         if found is None and self._may_be_open(shapes):
             with versions.lock:
-                found = versions.find(shapes)  # another call may have made it
+                found = self._good(versions, shapes)  # another call may have made it
                 if found is None and self._may_be_open(shapes):
                     found = self._made_open(shapes, versions)
+                    self._apart &= found is None or self._good(versions, shapes) is not None
         if self._closed:  # while this one was made
             self.close()
         return found
+
+    def _good(self, versions: _Versions, shapes: Shapes) -> Model | None:
+        """The version for these shapes; beside caches, one token has a version of its own."""
+        fed = {b.name: shapes[b.name] for b in self._open if not b.implied}
+        is_apart = self._apart and len(fed) < len(self._open)
+        return versions.find(shapes, fed if is_apart else {})
 
     def _may_be_open(self, shapes: Shapes) -> bool:
         """Whether nothing is known yet that keeps a version from being right for these shapes."""
@@ -219,7 +233,7 @@ class OpenModel(Model):
             versions.add(model)
             return model
         # Where shapes do not fit the layers, the compilation for them says so.
-        settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
+        settled = {b.name: shapes[b.name] for b in self._open if not b.implied}
         self._model(settled, {})
         self._odd.add(tuple(shapes.values()))
         if not is_odd or len(self._odd) == MOST_ODD:
@@ -247,7 +261,7 @@ class OpenModel(Model):
         unless layers do not take these, or their code is not for small images. An empty array tells
         no hint: usual ones count.
         """
-        if any(0 in shape for shape in shapes.values()):
+        if any(b.implied or 0 in shapes[b.name] for b in self._open):
             return self._with_hints({}, shapes, open_shapes)
         larger = larger_hints(self._open, shapes, open_shapes)
         if larger != shapes:
@@ -268,7 +282,7 @@ class OpenModel(Model):
         """The model for one set of shapes alone."""
         if self._closed:
             raise NccError("the model is closed")
-        settled = {b.name: shapes[b.name] for b in self._open if not b.grows}
+        settled = {b.name: shapes[b.name] for b in self._open if not b.implied}
         kept = self._kept = self._kept.of_this_process()
         key: Key = (*settled.values(), *(array.tobytes() for array in values.values()))
         model = kept.get(key, lambda: self._made(settled, values))
@@ -327,10 +341,10 @@ class _Versions:
         """This one; in the child of a fork another, whose lock nobody holds that is gone."""
         return self if self._process == os.getpid() else _Versions(self.models)
 
-    def find(self, shapes: Shapes) -> Model | None:
-        """The version for these shapes."""
+    def find(self, shapes: Shapes, settled: Shapes = NOTHING) -> Model | None:
+        """The version for these shapes, with the number for extents of 1 in some of them."""
         for model in self.models:
-            if model.is_for(shapes):
+            if not _has_open_ones(model, settled) and model.is_for(shapes):
                 self._note(model)
                 return model
         return None
@@ -346,6 +360,15 @@ class _Versions:
         if self._used[-1:] != [model]:
             others = [other for other in self._used if other is not model]
             self._used = [*others[1 - MOST_KEPT :], model]
+
+
+def _has_open_ones(model: Model, shapes: Shapes) -> bool:
+    """Whether code leaves an extent open that is 1 in these shapes of some inputs."""
+    return any(
+        (OPEN, 1) in zip(binding.shape, shapes[binding.name], strict=False)
+        for binding in model.inputs
+        if binding.name in shapes
+    )
 
 
 def _mixes_samples(artifact: Artifact) -> bool:

@@ -256,7 +256,7 @@ def _fixed_parts(layout: Layout) -> Mapping[str, object]:
         "room": "",
         "enough": "  %enough = and i1 true, true",
         "sized": "",
-        "asked": "\n".join(_negative(layout)),
+        "asked": "  %wrong = and i1 false, false",
         "refused": EINVAL,
         "prepared": "  %error = add i32 0, 0",
     }
@@ -282,32 +282,16 @@ def with_symbols(text: str, symbols: Mapping[str, str]) -> str:
 
 
 def _arguments(layout: Layout) -> Iterator[str]:
-    """What `run` takes: extents, inputs, counters, outputs."""
+    """What `run` takes: extents, inputs, outputs."""
     if layout.artifact.sizes is not None:
         yield "ptr %sizes"
     yield from (f"ptr %input{n}" for n in range(len(layout.artifact.inputs)))
-    yield from (f"i64 %counter{n}" for n in range(layout.counters))
     yield from (f"ptr %output{n}" for n in range(len(layout.artifact.outputs)))
 
 
-def _negative(layout: Layout) -> Iterator[str]:
-    """Whether a counter is negative, as %wrong: all of them or-ed have the sign of any."""
-    last = "0"
-    for n in range(layout.counters):
-        yield f"  %signs{n} = or i64 {last}, %counter{n}"
-        last = f"%signs{n}"
-    yield f"  %wrong = icmp slt i64 {last}, 0"
-
-
 def _stores(layout: Layout) -> Iterator[str]:
-    """Write what `run` takes to the table, and counters to their place."""
+    """Write what `run` takes to the table."""
     buffers = [f"%input{n}" for n in range(len(layout.artifact.inputs))]
-    if layout.counters:
-        yield f"  %counters = getelementptr i8, ptr %net, i64 {layout.counters_at}"
-        for n in range(layout.counters):
-            yield f"  %counter{n}.at = getelementptr i64, ptr %counters, i64 {n}"
-            yield f"  store i64 %counter{n}, ptr %counter{n}.at, align 8"
-        buffers.append("%counters")
     buffers += [f"%output{n}" for n in range(len(layout.artifact.outputs))]
     for n, buffer in enumerate(buffers, FIRST_BUFFER):
         yield f"  %slot{n} = getelementptr i8, ptr %net, i64 {TABLE + 8 * n}"

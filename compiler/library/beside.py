@@ -62,7 +62,7 @@ def cpp_header(signature: Signature) -> str:
 def _buffers(signature: Signature) -> Iterator[str]:
     """The types of arrays for inputs and outputs whose size is known."""
     for one in (*signature.inputs, *signature.outputs):
-        if not (one.counter or one.binding.dynamic or one.binding.is_open):
+        if not (one.binding.dynamic or one.binding.is_open):
             elements = f"{signature.upper}_{one.name.upper()}_ELEMENTS"
             yield f"using {signature.name}_{one.name} = std::array<{one.type}, {elements}>;"
 
@@ -93,7 +93,6 @@ def info(signature: Signature, suffix: str, version: str) -> Mapping[str, Any]:
         "features": sorted(artifact.features),
         "threads": artifact.threads,
         "inputs": [_told(one) for one in signature.inputs],
-        "counters": signature.counters,
         "sizes": [one.name for one in signature.open_extents],
         "outputs": [_told(one) for one in signature.outputs],
     }
@@ -105,9 +104,7 @@ def info_text(signature: Signature, suffix: str, version: str) -> bytes:
 
 
 def _told(one: Argument) -> Mapping[str, Any]:
-    """An input or output. shape: the most rows of a dynamic output, of what grows its first, and -1
-    for an extent that is open.
-    """
+    """An input or output. shape: the most rows of a dynamic output, and -1 for an open extent."""
     binding = one.binding
     told: dict[str, Any] = {
         "blob": binding.name,
@@ -117,6 +114,4 @@ def _told(one: Argument) -> Mapping[str, Any]:
     }
     if binding.dynamic:
         told["dynamic"] = True
-    if one.counter:
-        told |= {"grows_along": binding.axis, "by": one.counter}
     return told

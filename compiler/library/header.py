@@ -45,7 +45,7 @@ $net *${net}_create(const void *weights, int threads);
 void ${net}_destroy($net *net);
 
 ${infer_function}/* One run. $allocates Inputs and outputs are the caller's; no two of them overlap.
-   0, or EBUSY while another run of the same network is under way$run_error. */
+   0, or EBUSY while another run of the same network is under way. */
 int ${net}_run($run);
 
 /* 0, ERANGE for a number of threads that is not 1 to ${NET}_MOST_THREADS, or EINVAL for weights
@@ -138,7 +138,6 @@ class Header:
         layout, net = Layout(artifact), signature.name
         own = f"{net.upper()}_WEIGHTS_BYTES bytes, as {net}.weights has them, aligned, and kept"
         given = "NULL for those of the library, or" if self.embedded else "they are"
-        counters = ", or EINVAL for a negative number" if signature.counters else ""
         needs_tiles = "amx_tile" in artifact.features
         is_open = signature.is_open
         names = {"NET": signature.upper, "net": net}
@@ -164,7 +163,6 @@ class Header:
             structs="\n".join(["", *self._size_structs(), *self._structs()]),
             weights_are=f"{given} {own} by the caller as long as the network.",
             run=", ".join(self._run()),
-            run_error=counters,
             tiles=": it also asks the system to allow matrix tiles" if needs_tiles else "",
         )
         return _COMMENT.sub(_wrapped, text)
@@ -197,11 +195,11 @@ class Header:
         """The number of elements of each input and output."""
         signature = self.signature
         for one in (*signature.inputs, *signature.outputs):
-            grown = f"({one.counter})" if one.counter else ""
+            told = ""
             if one.binding.is_open:
-                grown = "(sizes)" if one.binding in signature.artifact.inputs else "(shapes)"
+                told = "(sizes)" if one.binding in signature.artifact.inputs else "(shapes)"
             name = f"{signature.upper}_{one.name.upper()}_ELEMENTS"
-            yield f"#define {name}{grown} {one.elements} /* {one.binding.extents} */"
+            yield f"#define {name}{told} {one.elements} /* {one.binding.extents} */"
 
     def _size_structs(self) -> Iterator[str]:
         """The types of what a call tells, and of what follows from it."""
@@ -240,6 +238,5 @@ class Header:
         if self.signature.is_open:
             yield f"const {self.signature.name}_sizes *sizes"
         yield from (f"const {one.type} *{one.name}" for one in self.signature.inputs)
-        yield from (f"int64_t {counter}" for counter in self.signature.counters)
         for one in self.signature.outputs:
             yield f"{self._struct(one) if one.binding.dynamic else one.type} *{one.name}"

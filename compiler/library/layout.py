@@ -7,8 +7,8 @@ Memory, aligned to 64:
     +24     i64 the bytes of the arena, if the shapes of a call decide how many it needs
     +32     ptr to the function that finds a larger one, if there is one
     +40     i64 whether extents and numbers are those of a call
-    +64     table of buffers, then counters, extents and numbers of the last call, state and pool of
-            the threads, arena
+    +64     table of buffers, then extents and numbers of the last call, state and pool of the
+            threads, arena
 
 Weights, aligned to 64: a head of one page, then the weights. The head tells the weights of one
 network from those of others, and from those that other code reads in another order.
@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from ncc.compiler.library.elf import up
-from ncc.runtime.artifact import ALIGNMENT, FIRST_BUFFER, Artifact, as_bytes, counters
+from ncc.compiler.library.limits import twins
+from ncc.runtime.artifact import ALIGNMENT, FIRST_BUFFER, Artifact, as_bytes
 from ncc.runtime.extents import OPEN
 from ncc.runtime.threads import pool_bytes, state_bytes
 
@@ -42,15 +43,10 @@ class Layout:
     artifact: Artifact
 
     @property
-    def counters(self) -> int:
-        """The number of counters of what grows."""
-        return counters(self.artifact.inputs)
-
-    @property
     def slots(self) -> int:
         """The number of buffers in the table."""
         inputs, outputs = len(self.artifact.inputs), len(self.artifact.outputs)
-        return FIRST_BUFFER + inputs + bool(self.counters) + outputs
+        return FIRST_BUFFER + inputs + outputs
 
     @property
     def numbers(self) -> int:
@@ -58,19 +54,15 @@ class Layout:
         return 0 if self.artifact.sizes is None else len(self.artifact.sizes.numbers)
 
     @property
-    def counters_at(self) -> int:
-        """Where the counters begin."""
-        return TABLE + up(8 * self.slots, ALIGNMENT)
-
-    @property
     def extents(self) -> int:
         """The number of extents that a call tells."""
-        return sum(binding.shape.count(OPEN) for binding in self.artifact.inputs)
+        count = sum(binding.shape.count(OPEN) for binding in self.artifact.inputs)
+        return count - len(twins(self.artifact))
 
     @property
     def extents_at(self) -> int:
         """Where the extents of the last call begin."""
-        return self.counters_at + up(8 * self.counters, ALIGNMENT)
+        return TABLE + up(8 * self.slots, ALIGNMENT)
 
     @property
     def numbers_at(self) -> int:

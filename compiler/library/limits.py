@@ -7,7 +7,7 @@ output is above 2^62.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -15,16 +15,20 @@ from ncc.runtime.artifact import DTYPES, Artifact, Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import ANY, OPEN, Range
 from ncc.runtime.program import OPERATIONS, Program
+from ncc.runtime.sizes import Sizes
 
 MOST = 1 << 62
 MOST_BITS = 31
 """Of an extent, whatever it is used for."""
 
+Place: TypeAlias = tuple[int, int]
+"""An extent: the place of the input, and the axis."""
+
 Bounds: TypeAlias = tuple[int, int]
 """The least and the most that a number can be."""
 
 
-def limits(artifact: Artifact) -> dict[tuple[int, int], Bounds]:
+def limits(artifact: Artifact) -> dict[Place, Bounds]:
     """The least and the most of each open extent, by the places of the input and of the axis.
 
     Raises InputError where no extent in a range is small enough.
@@ -39,9 +43,34 @@ def limits(artifact: Artifact) -> dict[tuple[int, int], Bounds]:
     )
 
 
-def _ranges(inputs: Sequence[Binding], limit: int) -> dict[tuple[int, int], Bounds]:
+def twins(artifact: Artifact) -> dict[Place, Place]:
+    """Open extents that have to equal another one, as conditions say, and have its range: a call
+    tells that one for both.
+    """
+    found: dict[Place, Place] = {}
+    for one, other in () if artifact.sizes is None else _equal(artifact.sizes):
+        same = found.get(other, other)
+        ranges = [range_of(artifact.inputs[place], axis) for place, axis in (one, same)]
+        if one not in found.values() and ranges[0] == ranges[1]:
+            found[one] = same
+    return found
+
+
+def _equal(sizes: Sizes) -> Iterator[tuple[Place, Place]]:
+    """The pairs of extents whose difference has to be 0."""
+    program, names = sizes.program, tuple(OPERATIONS)
+    known = len(program.extents) + len(program.constants)
+    for node, relation in sizes.conditions:
+        if relation == "==" and node >= known:
+            operation, *nodes = program.code[3 * (node - known) : 3 * (node - known) + 3]
+            if names[operation] == "-" and max(nodes) < len(program.extents):
+                one, other = (program.extents[n] for n in nodes)
+                yield (one.input, one.axis), (other.input, other.axis)
+
+
+def _ranges(inputs: Sequence[Binding], limit: int) -> dict[Place, Bounds]:
     """The ranges of open extents, none of which ends above a limit."""
-    found: dict[tuple[int, int], Bounds] = {}
+    found: dict[Place, Bounds] = {}
     for place, binding in enumerate(inputs):
         for axis, extent in enumerate(binding.shape):
             if extent == OPEN:
@@ -55,7 +84,7 @@ def range_of(binding: Binding, axis: int) -> Range:
     return binding.ranges[axis] if binding.ranges else ANY
 
 
-def _is_small(artifact: Artifact, ranges: dict[tuple[int, int], Bounds]) -> bool:
+def _is_small(artifact: Artifact, ranges: dict[Place, Bounds]) -> bool:
     """Whether all numbers fit."""
     sizes = artifact.sizes
     assert sizes is not None
@@ -69,7 +98,7 @@ def _is_small(artifact: Artifact, ranges: dict[tuple[int, int], Bounds]) -> bool
     return max([*largest, parts, max(DTYPES.values()) * max(arrays)]) <= MOST
 
 
-def bounds_of(program: Program, ranges: dict[tuple[int, int], Bounds]) -> list[Bounds]:
+def bounds_of(program: Program, ranges: dict[Place, Bounds]) -> list[Bounds]:
     """Bounds of every node, for extents in these ranges."""
     bounds = [ranges[extent.input, extent.axis] for extent in program.extents]
     bounds += [(constant, constant) for constant in program.constants]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from ncc.compiler.library.limits import limits
+from ncc.compiler.library.limits import limits, twins
 from ncc.compiler.library.names_of_c import is_taken
-from ncc.runtime.artifact import DTYPES, DYNAMIC_HEADER, Artifact, Binding, counters
+from ncc.runtime.artifact import DTYPES, DYNAMIC_HEADER, Artifact, Binding
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import OPEN
 from ncc.runtime.pixel_form import TYPE as PIXELS
@@ -155,8 +155,6 @@ class Argument:
 
     name: str
     binding: Binding
-    counters: Sequence[str]
-    """The names of all counters."""
     extents: Sequence[str] = ()
     """The extents that are open, in C, if there are some."""
 
@@ -171,21 +169,8 @@ class Argument:
         if self.binding.is_open:
             known = prod(extent for extent in self.binding.shape if extent != OPEN)
             return f"({' * '.join([str(known), *(f'(size_t){one}' for one in self.extents)])})"
-        count = (self.binding.nbytes - DYNAMIC_HEADER * self.binding.dynamic) // DTYPES[
-            self.binding.dtype
-        ]
-        if self.binding.axis < 0:
-            return str(count)
-        others = 1
-        for axis, extent in enumerate(self.binding.shape):
-            others *= extent if axis != self.binding.axis else 1
-        more = self.binding.shape[self.binding.axis]
-        return f"({others} * (size_t)({more} + ({self.counter})))"
-
-    @property
-    def counter(self) -> str:
-        """The name of the counter that it grows by; empty where it does not."""
-        return self.counters[self.binding.counter] if self.binding.axis >= 0 else ""
+        size = self.binding.nbytes - DYNAMIC_HEADER * self.binding.dynamic
+        return str(size // DTYPES[self.binding.dtype])
 
 
 @dataclass(frozen=True)
@@ -226,6 +211,8 @@ class Signature:
         if not self.is_open:
             return []
         places = limits(self.artifact)
+        for twin in twins(self.artifact):
+            del places[twin]
         sizes = self.artifact.sizes
         told = {} if sizes is None else {one[:2]: one.name for one in sizes.program.extents}
         letters = dict(enumerate(map(axis_names, self.artifact.inputs)))
@@ -236,35 +223,29 @@ class Signature:
         pairs = zip(distinct(names, ()), places.items(), strict=True)
         return [OpenExtent(name, *place, *bounds) for name, (place, bounds) in pairs]
 
-    @cached_property
-    def counters(self) -> list[str]:
-        """The names of the arguments that say what inputs have grown by."""
-        count = counters(self.artifact.inputs)
-        names = ["grown"] if count == 1 else [f"grown{n}" for n in range(count)]
-        return distinct(names, {*self._taken, *self._arguments})
-
     @property
     def inputs(self) -> list[Argument]:
         """The inputs, in order."""
         pairs = zip(self._arguments, self.artifact.inputs, strict=False)
         return [
-            Argument(name, binding, self.counters, self._told(place))
+            Argument(name, binding, self._told(place))
             for place, (name, binding) in enumerate(pairs)
         ]
 
     def _told(self, place: int) -> list[str]:
         """The open extents of an input, as fields of what `sizes` points to."""
-        return [f"(sizes)->{one.name}" for one in self.open_extents if one.input == place]
+        names = {(one.input, one.axis): one.name for one in self.open_extents}
+        axes = [a for a, extent in enumerate(self.artifact.inputs[place].shape) if extent == OPEN]
+        same = twins(self.artifact)
+        told = (same.get((place, axis), (place, axis)) for axis in axes)
+        return [f"(sizes)->{names[one]}" for one in told]
 
     @property
     def outputs(self) -> list[Argument]:
         """The outputs, in order."""
         names = self._arguments[len(self.artifact.inputs) :]
         pairs = zip(names, self.artifact.outputs, strict=True)
-        return [
-            Argument(name, binding, self.counters, _inferred(name, binding))
-            for name, binding in pairs
-        ]
+        return [Argument(name, binding, _inferred(name, binding)) for name, binding in pairs]
 
 
 def _inferred(name: str, output: Binding) -> list[str]:

@@ -13,9 +13,10 @@ their ranges make no number that 64 bits do not hold (`limits.py`): none of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Template
 
+from ncc.compiler.library.limits import Place, twins
 from ncc.compiler.library.signature import OpenExtent, Signature
 from ncc.runtime.arena import ALIGNMENT
 from ncc.runtime.program import OPERATIONS, Program
@@ -78,7 +79,7 @@ def sizes_text(signature: Signature) -> str:
     """The functions for a network."""
     sizes, extents = signature.artifact.sizes, signature.open_extents
     assert sizes is not None
-    program = _Program(sizes.program, extents)
+    program = _Program(sizes.program, extents, twins(signature.artifact))
     outputs = zip(signature.artifact.outputs, sizes.outputs, strict=True)
     shapes = [node for output, nodes in outputs if output.is_open for node in nodes]
     return Template(_SIZES).substitute(
@@ -107,10 +108,13 @@ def _ranges(extents: Sequence[OpenExtent]) -> Iterator[str]:
 class _Program:
     """The instructions of a program. A node is `%node7`, or a constant."""
 
-    def __init__(self, program: Program, extents: Sequence[OpenExtent]) -> None:
+    def __init__(
+        self, program: Program, extents: Sequence[OpenExtent], same: Mapping[Place, Place]
+    ) -> None:
         self.program = program
         places = {(extent.input, extent.axis): n for n, extent in enumerate(extents)}
-        self.places = [places[one.input, one.axis] for one in program.extents]
+        told = ((one.input, one.axis) for one in program.extents)
+        self.places = [places[same.get(one, one)] for one in told]
         self.known = len(program.extents) + len(program.constants)
 
     def conditions(self, sizes: Sizes) -> Iterator[str]:

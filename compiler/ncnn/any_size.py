@@ -69,7 +69,7 @@ def check_any_size(
     tensors = {x.value: Tensor(values[x.value], _resized(x, symbols)) for x in read}
     resized = [tensors[x.value] for x in operands]
     with assuming(kept=False):
-        builder = Builder(block, layer.layer_name or layer.type_name, None, threads)
+        builder = Builder(block, layer.layer_name or layer.type_name, threads)
         other = _layer_with_hints(layer, symbols) if held else layer
         other.expand_all(builder, resized)
     if not are_alike(made, list(block.ops), values):

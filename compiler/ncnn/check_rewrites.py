@@ -38,9 +38,8 @@ from ncc.compiler.ncnn.input_types import input_types
 from ncc.compiler.ncnn.multiply_adds import multiply_adds
 from ncc.compiler.ncnn.trial_inputs import FAILURES, Feeds, cropped, trial_feeds, trial_shapes
 from ncc.dialects.element import element_of
-from ncc.dialects.growing import Growing, blob_type, growing_axis
 from ncc.dialects.ncnn.canonicalize.pattern import LayerPattern, Match
-from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.layer import Array, Layer, Shape, WeightAttr, blob_type, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp, MemoryDataOp
 from ncc.dialects.shapes import shown
@@ -133,8 +132,6 @@ class _Trial:
         ]
         names = tuple(f"result {k}" for k in range(len(returned)))
         module = _network([*body, ReturnOp(*returned)], names)
-        if any(_grows(result) for op in involved for result in op.results):
-            infer_shapes(module)  # with what the inputs have been given for it
         return _Trial(module, tuple(_layer(copies[op]) for op in layers), names)
 
 
@@ -178,13 +175,7 @@ def _input(name: str, value: SSAValue) -> InputOp:
 
 def _settled(extent: int) -> int:
     """An extent of the trial for one that only the run knows."""
-    if isinstance(extent, Growing):
-        return OPEN_EXTENT + int(extent)
     return OPEN_EXTENT if extent == DYNAMIC_INDEX else extent
-
-
-def _grows(value: SSAValue) -> bool:
-    return growing_axis(shape_of(value) or ()) is not None
 
 
 def _network(body: Sequence[Operation], names: Sequence[str]) -> ModuleOp:

@@ -27,7 +27,7 @@ Needs: shapes.  Breaks: the ncnn dialect (what is left of it is `ncnn.constant`)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -39,7 +39,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     TensorType,
-    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -53,7 +52,6 @@ from ncc.compiler.ncnn.shape_problems import shape_problem, unknown_extents
 from ncc.compiler.ncnn.sizes import check_sizes, check_steps
 from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import element_of
-from ncc.dialects.growing import GROWING, Growing, growing_axis
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
@@ -102,13 +100,12 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
         views = [use.operation.results[0] for use in value.uses if _inside(value) is not value]
         tensors.update(dict.fromkeys(views, tensors[value]))
         argument.name_hint = value.name_hint
-    counters = _counters(block, tensors.values())
     needed = network.needed
     checked: set[Hashable] = set()
     for layer in network.layers:
         known = all(result in tensors for result in layer.results)
         if layer in needed and not known:
-            builder = Builder(block, _name_of(layer), counters, threads)
+            builder = Builder(block, _name_of(layer), threads)
             operands = [tensors[operand] for operand in layer.operands]
             try:
                 expanded = _expand(layer, builder, operands, checked)
@@ -125,15 +122,11 @@ def expand_network(network: Network, threads: int = 1) -> FuncOp:
     function = FuncOp(network.function.sym_name.data, types, Region(block))
     function.attributes.update(network.function.attributes)
     function.attributes["inputs"] = ArrayAttr([StringAttr(name) for name in inputs])
-    named = {**inputs, **network.outputs}
-    growing = {name: v.type for name, v in named.items() if growing_axis(_shape(v)) is not None}
-    if growing:
-        function.attributes[GROWING] = DictionaryAttr(growing)
     types_inside = [*block.arg_types[: len(inputs)], *(result.type for result in results)]
     others = {
         name: value.type
         for (name, value), inside in zip(_named(network), types_inside, strict=True)
-        if name not in growing and _reshaped(value.type, inside)
+        if _reshaped(value.type, inside)
     }
     if others:
         function.attributes[INTERFACE] = DictionaryAttr(others)
@@ -169,7 +162,7 @@ def _made(value: SSAValue) -> SSAValue:
     is_layer = isinstance(made.owner, Layer) and not isinstance(
         made.owner, InputOp | ConstantNode | SizesOp
     )
-    return made if is_layer and not growing_axis(_shape(made)) else value
+    return made if is_layer else value
 
 
 def _erase_unread(block: Block, results: Collection[SSAValue]) -> None:
@@ -180,22 +173,10 @@ def _erase_unread(block: Block, results: Collection[SSAValue]) -> None:
 
 
 def _argument_type(value: SSAValue) -> Attribute:
-    """The type of an input; one that grows is as many elements as there are, in numpy's order."""
+    """The type of an input."""
     if _shape(value) == ():
         return TensorType(element_of(value), [1])
-    grows = growing_axis(_shape(value)) is not None
-    return TensorType(element_of(value), [DYNAMIC_INDEX]) if grows else value.type
-
-
-def _counters(block: Block, inputs: Iterable[Tensor]) -> Tensor | None:
-    """The last argument, if extents of inputs grow: the counters of the run."""
-    grown = [n.counter for x in inputs for n in x.shape if isinstance(n, Growing)]
-    if not grown:
-        return None
-    shape = (max(grown) + 1,)
-    argument = block.insert_arg(TensorType(i64, shape), len(block.args))
-    argument.name_hint = "counters"
-    return Tensor(argument, shape)
+    return value.type
 
 
 def _name_of(layer: Layer) -> str:
@@ -250,7 +231,7 @@ def hindrances(network: Network, threads: int = 1) -> list[Unsupported]:
             continue
         shapes = [shape_of(operand) for operand in layer.operands]
         known = [shape for shape in shapes if shape is not None and DYNAMIC_INDEX not in shape]
-        if len(known) < len(shapes) or any(growing_axis(shape) is not None for shape in known):
+        if len(known) < len(shapes):
             continue
         block = Block(arg_types=[operand.type for operand in layer.operands])
         try:

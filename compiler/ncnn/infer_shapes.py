@@ -21,7 +21,7 @@ Needs: layers whose params are checked.  Breaks: nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrankedTensorType, f32
@@ -35,19 +35,30 @@ from ncc.compiler.ncnn.input_types import input_types, parse_input_type
 from ncc.compiler.ncnn.misfed import Trials
 from ncc.compiler.ncnn.open_shapes import require_possible
 from ncc.compiler.ncnn.shape_problems import describe, shape_problem, unknown_extents
+from ncc.compiler.ncnn.sized_shapes import SIDE, axes_of, extent_names, symbols_in
 from ncc.compiler.ncnn.sizes import check_sizes
 from ncc.dialects.element import element_of
-from ncc.dialects.growing import Growing, blob_type, growing_axis
-from ncc.dialects.ncnn.layer import DYNAMIC, Layer, LayerError, OpenShape, Shape, shape_of
-from ncc.dialects.ncnn.network import Network, growing_inputs
+from ncc.dialects.ncnn.layer import (
+    DYNAMIC,
+    Layer,
+    LayerError,
+    OpenShape,
+    Shape,
+    blob_type,
+    shape_of,
+)
+from ncc.dialects.ncnn.network import Network, implied_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.dialects.onnx.control import IfOp
 from ncc.dialects.onnx.operator import ConstantOp, SizesOp
 from ncc.dialects.shapes import shown
-from ncc.dialects.size import NeedsNumbers
+from ncc.dialects.size import NeedsNumbers, Size
 from ncc.runtime.errors import InputError
+
+CACHE_RANK = 3
+"""Caches are (heads, rows, features)."""
 
 ROWS = (1009, 2003)
 """Numbers of rows that shape rules are asked with where only the run counts the rows."""
@@ -92,14 +103,14 @@ def infer_shapes(
     """
     asked = dict(input_shapes or {})
     network = Network.of(module)
-    growing = growing_inputs(network)
+    implied = implied_inputs(network)
     require_possible(network, asked)
     elements = input_types(module, types)
-    refused = _Inference(asked, elements, growing).run(network)
+    refused = _Inference(network, asked, elements, implied).run()
     if refused:
 
         def refusing(copy: ModuleOp, other: Mapping[str, Shape]) -> list[Layer]:
-            return list(_Inference({**asked, **other}, elements, growing).run(Network.of(copy)))
+            return list(_Inference(Network.of(copy), {**asked, **other}, elements, implied).run())
 
         trials = Trials(module, list(refused), refusing)
         raise ModelError(
@@ -116,13 +127,16 @@ def infer_shapes(
 class _Inference:
     """One walk over a network."""
 
+    network: Network
     asked: Mapping[str, OpenShape]
     elements: Mapping[str, Attribute]
-    growing: Collection[str]
-    counters: int = 0
+    implied: Collection[str]
+    pasts: list[int] = field(default_factory=list)
+    """The rows of caches that nothing else tells."""
 
-    def run(self, network: Network) -> dict[Layer, LayerError]:
+    def run(self) -> dict[Layer, LayerError]:
         """The layers that refuse their operands, and the reasons."""
+        network = self.network
         refused: dict[Layer, LayerError | Unsupported] = {}
         failed: set[SSAValue] = set()
         waiting = network.layers[::-1]
@@ -169,16 +183,13 @@ class _Inference:
             return
         if isinstance(op, SplitOp) and shape_of(op.operands[0]) is None:
             return  # told by who reads it
-        if op.growing():
+        if op.implied():
             self._complete(op)
         shapes = []
-        for position, operand in enumerate(op.operands):
+        for operand in op.operands:
             shape = shape_of(operand)
             if shape is None:
                 raise CompilerBug(f"an operand of {describe(op)} has no shape", InferShapes.name)
-            grown = growing_axis(shape) is not None and position not in op.growing()
-            if grown and not isinstance(op, SplitOp):
-                raise unknown_extents(op)
             shapes.append(shape)
         counted = any(DYNAMIC_INDEX in shape for shape in shapes) and not op.READS_COUNTED
         inferred = _infer_rows(op, shapes) if counted else infer_layer(op, shapes)
@@ -196,7 +207,7 @@ class _Inference:
             else:
                 waits = asked is not None and None in asked
             shape: Shape | None
-            if waits and name in self.growing:
+            if waits and name in self.implied:
                 shape = None
             else:
                 shape = op.shape_of_result(k) if asked is None else _settled(name, asked)
@@ -206,15 +217,22 @@ class _Inference:
     def _complete(self, op: Layer) -> None:
         """Give their types to the inputs that wait for this layer."""
         shapes = [shape_of(operand) for operand in op.operands]
-        completed = op.complete(shapes, self.counters)
+        waiting = [op.operands[k] for k in op.caches() if shapes[k] is None]
+        rows = self._rows(_source(waiting[0])) if waiting else 0
+        completed = op.complete(shapes, rows)
         for operand, before, shape in zip(op.operands, shapes, completed, strict=True):
             if before is None and shape is not None:
                 _set_all(operand, shape)
-                axis = growing_axis(shape)
-                if axis is not None:
-                    grows = shape[axis]
-                    assert isinstance(grows, Growing)
-                    self.counters = max(self.counters, grows.counter + 1)
+        if any(rows in shape for shape in completed if waiting and shape is not None):
+            self.pasts.append(rows)
+
+    def _rows(self, cache: SSAValue) -> int:
+        """The rows of a cache, where nothing else tells them: any number."""
+        name = next(name for name, value in self.network.inputs.items() if value is cache)
+        shapes = (*self.asked.values(), self.pasts)
+        taken = {symbol.name for shape in shapes for symbol in symbols_in(shape)}
+        names = extent_names(name, axes_of(cache, CACHE_RANK), taken)
+        return Size.symbol(names[1], SIDE, least=0)
 
     def _believe(self, op: OpaqueOp) -> list[SSAValue]:
         """Take the shapes behind a layer of an unknown type from the hints of the file.
@@ -268,7 +286,7 @@ def infer_layer(op: Layer, shapes: Sequence[Shape]) -> list[Shape]:
     if len(inferred) != len(op.results):
         raise CompilerBug(f"{describe(op)} has {len(op.results)} results, not {len(inferred)}")
     for shape in inferred if not isinstance(op, ConstantOp | SizesOp) else ():  # which may be empty
-        if any(n <= 0 and n != DYNAMIC and not isinstance(n, Growing) for n in shape):
+        if any(n <= 0 and n != DYNAMIC for n in shape):
             raise LayerError(f"nothing is left: the result would be {shown(shape)}")
     check_sizes(op, given, inferred)
     return inferred
@@ -332,12 +350,16 @@ def _set_type(value: SSAValue, element: Attribute, shape: Shape | None) -> None:
         Rewriter.replace_value_with_new_type(value, kind)
 
 
+def _source(value: SSAValue) -> SSAValue:
+    """What a value is a copy of."""
+    while isinstance(value.owner, SplitOp):
+        value = value.owner.operands[0]
+    return value
+
+
 def _set_all(value: SSAValue, shape: Shape) -> None:
     """Give a shape to a value, to what it is a copy of, and to all copies."""
-    source = value
-    while isinstance(source.owner, SplitOp):
-        source = source.owner.operands[0]
-    copies = [source]
+    copies = [_source(value)]
     for copy in copies:
         for use in copy.uses:
             if isinstance(use.operation, SplitOp):

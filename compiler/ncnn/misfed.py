@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import Misfed, NccError
-from ncc.dialects.growing import growing_axis
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.movement.reshape import MAX_RANK
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import shown
+from ncc.dialects.size import is_open
 from ncc.runtime.forms import Form, other_forms
 
 MOST_TRIALS = 16
@@ -55,7 +55,7 @@ class Trials:
         """The input, and its form, with which a layer takes its operands; None where none helps."""
         for name, owner, value in _inputs_of(op):
             shape = shape_of(value)
-            if shape is None or growing_axis(shape) is not None:
+            if shape is None or is_open(*shape):
                 continue
             for form in (*_likely_forms(shape), *_stated(owner, shape)):
                 fits = owner.TYPED or len(form.shape) <= MAX_RANK

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.dialects.ncnn.layer import Layer, Shape, WeightAttr, shape_of
 from ncc.dialects.ncnn.network import Network
+from ncc.dialects.size import is_open
 
 Shapes: TypeAlias = Sequence[Shape]
 
@@ -32,11 +33,15 @@ def multiply_adds_of(op: Layer) -> int | None:
     """The multiply-adds of one layer; None where its shapes are not known."""
     inputs = [shape_of(value) for value in op.operands]
     outputs = [shape_of(value) for value in op.results]
-    known = [shape for shape in (*inputs, *outputs) if shape is not None and min(shape) > 0]
+    known = [shape for shape in (*inputs, *outputs) if _is_known(shape)]
     if len(known) < len(inputs) + len(outputs):
         return None
     count = _COUNTS.get(op.type_name)
     return 0 if count is None else count(op, known[: len(inputs)], known[len(inputs) :])
+
+
+def _is_known(shape: Shape | None) -> TypeGuard[Shape]:
+    return shape is not None and not is_open(*shape) and min(shape) > 0
 
 
 def _weights(op: Layer, inputs: Shapes) -> int:

@@ -10,7 +10,7 @@ that other one, so that what is made of both is known to be of one size.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,10 +21,11 @@ from ncc.compiler.ncnn.narrowed_ranges import FURTHER
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.ncnn.ranges import ranges_of
 from ncc.compiler.options import Options
-from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.ncnn.layer import shape_of
+from ncc.dialects.ncnn.network import Network, caches, implied_inputs, settling_inputs
 from ncc.dialects.ncnn.plumbing import InputOp
 from ncc.dialects.shapes import OpenShape, Shape
-from ncc.dialects.size import Assumption, Size
+from ncc.dialects.size import Assumption, Size, hint, is_equal, symbol_in
 from ncc.dialects.size_atoms import Symbol
 from ncc.dialects.size_form import Form, is_at_least
 from ncc.runtime.extents import ANY, Range
@@ -54,26 +55,25 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
     Raises Unsupported for an input that cannot have an open shape, or not beside another one.
     """
     network = Network.of(module)
-    growing, emptied, settling = (
-        names(network) for names in (growing_inputs, caches, settling_inputs)
+    implied, emptied, settling = (
+        names(network) for names in (implied_inputs, caches, settling_inputs)
     )
     known = open_shapes(module, options.input_shapes)
-    waiting = {name for name, shape in known.items() if shape is None or None in shape}
     shapes: dict[str, OpenShape] = dict(options.input_shapes)
     limited = ranges_of(module, options)
     taken: set[str] = set()
     for name, shape in known.items():
-        if shape is None or None not in shape or name in growing:
+        if shape is None or None not in shape or name in implied:
             continue
-        if name in emptied or settling or waiting & growing:
+        if name in emptied or settling:
             raise Unsupported(
-                f"open input {name!r} beside inputs that grow, or whose values decide shapes",
+                f"open input {name!r} that may be empty, or beside one whose values decide shapes",
                 nearest="a compilation for each shape",
             )
         ranges = limited.get(name, (ANY,) * len(shape))
         numbers = options.hints.get(name) or default_hint(shape, ranges, name in options.inputs)
-        axes = _axes(network.inputs[name], len(shape), name in options.inputs)
-        symbols = _names(name, axes, taken)
+        axes = axes_of(network.inputs[name], len(shape), name in options.inputs)
+        symbols = extent_names(name, axes, taken)
         shapes[name] = tuple(
             Size.symbol(symbol, number, *range) if extent is None else extent
             for extent, symbol, number, range in zip(shape, symbols, numbers, ranges, strict=True)
@@ -90,7 +90,7 @@ def with_equalities(shapes: Asked, assumed: Iterable[Assumption]) -> Asked:
     """The shapes with numbers, or expressions of other extents, in place of extents that are
     assumed to equal them.
     """
-    symbols = [s for shape in shapes.values() for n in shape for s in _symbols(n)]
+    symbols = [symbol for shape in shapes.values() for symbol in symbols_in(shape)]
     assumed = list(assumed)
     values = {one.name: Form.number(one.hint) for one in symbols if _is_decided(one, assumed)}
     for one in assumed:
@@ -108,8 +108,11 @@ def with_equalities(shapes: Asked, assumed: Iterable[Assumption]) -> Asked:
     }
 
 
-def _symbols(extent: int | None) -> Iterable[Symbol]:
-    return extent.form.symbols if isinstance(extent, Size) else ()
+def symbols_in(shape: Sequence[int | None]) -> Iterator[Symbol]:
+    """The extents of inputs that a shape depends on."""
+    for extent in shape:
+        if isinstance(extent, Size):
+            yield from extent.form.symbols
 
 
 def _is_decided(symbol: Symbol, assumed: Iterable[Assumption]) -> bool:
@@ -147,14 +150,35 @@ def _is_in_range(form: Form, symbol: Symbol) -> bool:
     return is_at_least(form, symbol.least) and (below is None or is_at_least(below, 0))
 
 
-def _axes(value: SSAValue, rank: int, is_of_pixels: bool) -> Sequence[str]:
+def with_own_extents(shapes: Asked, inputs: Mapping[str, SSAValue]) -> Asked:
+    """The same, and the shapes that layers tell of other inputs.
+
+    Each extent of these is a size of its own: it is assumed to be what the layers say.
+    """
+    told = {name: shape_of(value) or () for name, value in inputs.items() if name not in shapes}
+    held = {symbol for shape in shapes.values() for symbol in symbols_in(shape)}
+    taken = {one.name for shape in (*shapes.values(), *told.values()) for one in symbols_in(shape)}
+    found = dict(shapes)
+    for name, shape in told.items():
+        names = extent_names(name, axes_of(inputs[name], len(shape)), taken)
+        own = list(shape)
+        for axis, extent in enumerate(shape):
+            if isinstance(extent, Size) and symbol_in(extent) in (None, *held):
+                own[axis] = Size.symbol(names[axis], hint(extent), least=0)
+                is_equal(own[axis], extent)
+        held.update(symbols_in(own))
+        found[name] = tuple(own)
+    return found
+
+
+def axes_of(value: SSAValue, rank: int, is_of_pixels: bool = False) -> Sequence[str]:
     """What the axes of an input are called."""
     if is_of_pixels:
         return "hwc"[:rank]
     return value.owner.axis_names(rank) if isinstance(value.owner, InputOp) else ()
 
 
-def _names(blob: str, axes: Sequence[str], taken: set[str]) -> list[str]:
+def extent_names(blob: str, axes: Sequence[str], taken: set[str]) -> list[str]:
     """What the extents of an input are called in expressions: no two extents are one."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", blob)
     stem = plain if not plain[:1].isdigit() else f"_{plain}"

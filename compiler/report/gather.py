@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import TypeVar
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ncc.compiler.diagnostics import CompilerBug, ModelError, ModelWarning, NccError, Unsupported
@@ -38,8 +39,10 @@ from ncc.compiler.report.request import Request, about_machine
 from ncc.compiler.report.steps import kernels_of, memory_of, steps_of, with_times
 from ncc.compiler.verification.onnx_nodes import verify_onnx
 from ncc.compiler.verification.verify import verify
-from ncc.dialects.ncnn.network import Network, growing_inputs
+from ncc.dialects.ncnn.layer import shape_of
+from ncc.dialects.ncnn.network import Network, implied_inputs
 from ncc.dialects.shapes import OpenShape, Shape, shown
+from ncc.dialects.size import begun, is_open
 from ncc.runtime.file_kinds import is_compiled, is_onnx
 
 T = TypeVar("T")
@@ -213,11 +216,11 @@ def _source(request: Request) -> ModuleOp:
 def _hints(source: ModuleOp, request: Request) -> dict[str, Shape]:
     """Shapes in place of open ones, by the names of inputs: a report is about one size."""
     asked = request.options.get("input_shapes") or {}
-    growing = growing_inputs(Network.of(source))
+    implied = implied_inputs(Network.of(source))
     hints = {}
     unknown = []
     for name, shape in open_shapes(source, asked).items():
-        if name in request.feeds or name in growing:
+        if name in request.feeds or name in implied:
             continue
         if shape is None:
             unknown.append(name)
@@ -226,7 +229,21 @@ def _hints(source: ModuleOp, request: Request) -> dict[str, Shape]:
             hints[name] = (1, *default_hint(shape[1:])) if batch else default_hint(shape)
     images = dict.fromkeys(unknown, default_hint(IMAGE))
     fits = bool(images) and _fit(source, {**asked, **hints, **images})
-    return {**hints, **images} if fits else hints
+    told = {**hints, **images} if fits else hints
+    fed = {name: np.shape(array) for name, array in request.feeds.items() if name in implied}
+    return {**told, **fed, **_begun(source, {**asked, **told, **fed})}
+
+
+def _begun(source: ModuleOp, shapes: Mapping[str, OpenShape]) -> dict[str, Shape]:
+    """The shapes of caches, and of masks over them, before a first run."""
+    module = source.clone()
+    network = Network.of(module)
+    try:
+        infer_shapes(module, shapes)
+    except (ModelError, Unsupported):
+        return {}
+    found = {name: shape_of(network.inputs[name]) or () for name in implied_inputs(network)}
+    return {name: begun(shape) for name, shape in found.items() if is_open(*shape)}
 
 
 def _fit(source: ModuleOp, shapes: Mapping[str, OpenShape]) -> bool:

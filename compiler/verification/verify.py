@@ -51,7 +51,7 @@ from ncc.compiler.verification.pieces import (
 from ncc.compiler.verification.report import TOLERANCE, Report, Row, report_lines
 from ncc.dialects.ncnn.layer import Layer
 from ncc.dialects.ncnn.movement.reshape import ReshapeOp
-from ncc.dialects.ncnn.network import Network, growing_inputs
+from ncc.dialects.ncnn.network import Network, implied_inputs
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
 from ncc.runtime.errors import InputError
 from ncc.runtime.memory_files import FileLike, file_of
@@ -302,14 +302,14 @@ def _behind_jumps(network: Network, detecting: Sequence[Layer]) -> set[Layer]:
 def computed_blobs(module: ModuleOp) -> list[str]:
     """The names of all blobs that a network computes, in order.
 
-    Copies of inputs that grow are left out: somebody would have to give their shapes.
+    Copies of caches and masks are left out: somebody would have to give their shapes.
     """
     network = Network.of(module)
-    growing = {network.inputs[name] for name in growing_inputs(network)}
+    implied = {network.inputs[name] for name in implied_inputs(network)}
     computing = (
         op
         for op in network.layers
         if not isinstance(op, InputOp)
-        and not (isinstance(op, SplitOp) and op.operands[0] in growing)
+        and not (isinstance(op, SplitOp) and op.operands[0] in implied)
     )
     return [blob for op in computing for blob in op.blob_names]

@@ -21,10 +21,10 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.write.names import Names, check_name
-from ncc.dialects.growing import growing_axis
 from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
+from ncc.dialects.size import is_open
 
 SPLIT = "splitncnn"
 
@@ -167,6 +167,6 @@ def _readers(value: SSAValue) -> list[Reader]:
 def stated_shape(value: SSAValue) -> Shape | None:
     """The shape of a value if all of its extents are known numbers."""
     shape = shape_of(value)
-    if shape is None or min(shape, default=1) < 1 or growing_axis(shape) is not None:
+    if shape is None or is_open(*shape) or min(shape, default=1) < 1:
         return None
     return tuple(shape)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from ncc.dialects.growing import GrowingAttr
 from ncc.dialects.ncnn.canonicalize import chains as chains
 from ncc.dialects.ncnn.canonicalize import identities as identities
 from ncc.dialects.ncnn.canonicalize import neutral as neutral
@@ -16,4 +15,4 @@ from ncc.dialects.ncnn.layer import LAYERS
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
 
-NCNN = Dialect("ncnn", [*LAYERS.values(), OpaqueOp, ConstantOp], [WeightAttr, GrowingAttr])
+NCNN = Dialect("ncnn", [*LAYERS.values(), OpaqueOp, ConstantOp], [WeightAttr])

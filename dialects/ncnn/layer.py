@@ -38,6 +38,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     IntegerAttr,
     StringAttr,
@@ -67,9 +68,8 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ncc.dialects.attributes import extents_of
+from ncc.dialects.attributes import extents_of, tensor_type
 from ncc.dialects.element import name_of
-from ncc.dialects.growing import GrowingAttr
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.ncnn.param import (
     PARAM_TYPES,
@@ -284,18 +284,20 @@ class Layer(IRDLOperation, HasCanonicalizationPatternsInterface):
         """The operands that hold values of earlier runs: they may be empty."""
         return ()
 
-    def growing(self) -> tuple[int, ...]:
-        """The operands that may grow from run to run: caches, and a mask over what they hold."""
+    def implied(self) -> tuple[int, ...]:
+        """The operands whose shapes it tells where nobody else does: caches of any number of rows,
+        and a mask over what they hold.
+        """
         return ()
 
     def settling(self) -> tuple[int, ...]:
         """The operands of which the values decide shapes: constants where shapes are inferred."""
         return ()
 
-    def complete(self, shapes: Sequence[Shape | None], counter: int) -> list[Shape | None]:
-        """Shapes for the operands of `growing` that have none yet, by those of the others.
+    def complete(self, shapes: Sequence[Shape | None], rows: int) -> list[Shape | None]:
+        """Shapes for the operands of `implied` that have none yet, by those of the others.
 
-        `counter` is one that nobody uses, for an extent that nothing is known of.
+        rows: an extent that nobody else has, for one that nothing is known of.
         """
         return list(shapes)
 
@@ -460,7 +462,9 @@ def counts_of(count: Count) -> Range:
 def shape_of(value: SSAValue) -> Shape | None:
     """The shape of a value, or None while it is not known."""
     kind = value.type
-    if not isinstance(kind, TensorType):
-        return None
-    growing = kind.encoding
-    return growing.fill(kind.get_shape()) if isinstance(growing, GrowingAttr) else extents_of(kind)
+    return extents_of(kind) if isinstance(kind, TensorType) else None
+
+
+def blob_type(element: Attribute, shape: Shape) -> TensorType[Attribute]:
+    """The type of a value; an extent of `DYNAMIC` only the run knows."""
+    return tensor_type(element, [DYNAMIC_INDEX if n == DYNAMIC else n for n in shape])

@@ -101,9 +101,9 @@ class Network:
         return None
 
 
-def growing_inputs(network: Network) -> set[str]:
-    """The inputs that may grow from run to run, by name."""
-    return _read_as(network, lambda layer: layer.growing())
+def implied_inputs(network: Network) -> set[str]:
+    """The inputs whose shapes the layers that read them tell where nobody else does, by name."""
+    return _read_as(network, lambda layer: layer.implied())
 
 
 def settling_inputs(network: Network) -> set[str]:

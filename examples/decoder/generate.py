@@ -6,8 +6,8 @@ The files beside this script are those of a language model in the small, and wei
 has nothing to say, but computes it as a large one would. Any of ncnn's decoders will do.
 
 Inputs: in0 embeddings (tokens, hidden), in1 a mask (tokens, past + tokens), in2 and in3 cosines and
-sines (tokens, half a head), and the caches of keys and values (heads, past, head). Neither the mask
-nor the caches need a shape: they grow from run to run, and nothing is compiled again for that.
+sines (tokens, half a head), and the caches of keys and values (heads, past, head). No
+input needs a shape: one compilation runs any prompt, and another one a token behind any past.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Decoder:
 
     def __init__(self, param: Path, projection: Path) -> None:
         text = param.read_text()
-        # One model for any number of tokens: it is compiled for 5 of a prompt, then for 1.
+        # One model for any number of tokens: it is compiled for prompts, then for one token.
         self.model = ncc.compile(param, random_weights=1)
         self.project = ncc.compile(projection, random_weights=2)
         self.hidden = extent(text, "RMSNorm")

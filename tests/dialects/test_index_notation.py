@@ -75,7 +75,6 @@ def test_one_place_is_read_once() -> None:
         (lambda b, x, i, j: b.map((i, j), x[i, j], into=b.empty((4, 9))), ValueError, "6 fills 9"),
         (lambda b, x, i, j: b.sum((i,), (j + 1,), x[i, j]), TypeError, "no loop"),
         (lambda b, x, i, j: b.reshape(x, (5, 5)), ValueError, "as many elements"),
-        (lambda b, x, i, j: b.counters, ValueError, "grows"),
     ],
 )
 def test_what_makes_no_sense(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from ncc.dialects.growing import Growing
 from ncc.dialects.shapes import DYNAMIC, OpenShape, shown, with_short_extents
 from ncc.dialects.size import Size, assuming
 
@@ -17,7 +16,6 @@ from ncc.dialects.size import Size, assuming
         ((DYNAMIC, 6), "?x6"),
         ((DYNAMIC_INDEX, 6), "?x6"),
         ((None, 6), "?x6"),
-        ((2, Growing(0, 0), 8), "2x?x8"),
         ((3, Size.symbol("h", 9) - 20), "3x?"),
         ((), "a scalar"),
     ],

@@ -17,6 +17,7 @@ from ncc.dialects.size import (
     Size,
     are_equal,
     assuming,
+    begun,
     by_hint,
     form_of,
     hint,
@@ -31,6 +32,7 @@ from ncc.dialects.size import (
     largest,
     most_of,
     smallest,
+    symbol_in,
     tile_size,
 )
 from tests.dialects.sizes import EXTENTS, H, W, expressions, values
@@ -253,3 +255,18 @@ def test_numpy_needs_numbers() -> None:
     for compute in (lambda: np.float32(2) * H, lambda: H + np.ones(3), lambda: np.maximum(H, 3)):
         with pytest.raises(NeedsNumbers, match="numpy"):
             compute()
+
+
+def test_the_extent_that_a_size_is() -> None:
+    """None where it is more than that."""
+    h = Size.symbol("h", 224)
+    found = symbol_in(h)
+    assert found is not None and found.name == "h"
+    assert symbol_in(3) is None and symbol_in(h + 1) is None and symbol_in(2 * h) is None
+
+
+def test_a_first_run_has_empty_caches() -> None:
+    """Extents that cannot be 0 stay."""
+    past, new = Size.symbol("past", 224, least=0), Size.symbol("new", 8)
+    assert begun((4, past, past + 3)) == (4, 0, 3)
+    assert begun((new, past + new, 2)) == (new, new, 2)

@@ -1,4 +1,4 @@
-"""Caches that do not grow within one compilation: empty at first, then fed as handed out."""
+"""Caches of which some are compiled for one length: empty at first, then fed as handed out."""
 
 from __future__ import annotations
 
@@ -109,13 +109,13 @@ def test_decoding(text: str, names: str, tmp_path: Path) -> None:
 
 
 def test_rows_of_another_input_are_two_compilations(tmp_path: Path) -> None:
-    """One for the prompt, one for all steps after it."""
+    """A version for prompts, in which the rows count, and one compilation for all steps."""
     path = tmp_path / "net.param"
     path.write_text(TWO_STACKS)
     model = ncc.compile(path, random_weights=0)
     assert isinstance(model, OpenModel)
     steps("x mask memory", model.run, lambda feeds, found: None)
-    assert "compiled for 2 shapes" in repr(model)
+    assert "compiled for 1 shapes" in repr(model)
 
 
 def test_a_cache_whose_shape_is_stated_must_be_fed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Decoders of language models: a prompt in one run, then a token a run, with caches that grow."""
+"""Decoders of language models: a prompt in one run, then a token a run, with caches."""
 
 from __future__ import annotations
 
@@ -168,18 +168,18 @@ def test_ncnn_makes_the_same_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_any_shape() -> None:
-    """A model of open shapes is compiled for a prompt and for a token, and not for every length."""
+    """One version is for prompts, one for tokens, and both are for every length of the caches."""
     decoder = opened(SMALL)
     model = ncc.compile(SMALL, random_weights=SEED)
     found, caches = decoder.decode(model, model)
-    assert "compiled for 2 shapes" in repr(model)
+    assert "versions for all shapes: 2" in repr(model)
     again, _ = decoder.decode(compiled(decoder, PROMPT), compiled(decoder, 1))
-    np.testing.assert_array_equal(found, again)
+    np.testing.assert_allclose(found, again, atol=1e-5)
     assert {cache.shape for cache in caches.values()} == {(4, PROMPT + MORE, 16)}
 
 
 def test_open_extents_of_caches_are_no_question() -> None:
-    """Who says that a cache grows gets the same model as who says nothing."""
+    """Who says that a cache is open gets the same model as who says nothing."""
     decoder = opened(SMALL)
     shapes = {**decoder.shapes(1), "in1": (1, None), "cache_k0": (4, None, 16)}
     model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
@@ -187,12 +187,26 @@ def test_open_extents_of_caches_are_no_question() -> None:
 
 
 def test_a_saved_step_goes_on(tmp_path: Path) -> None:
-    """A file keeps what grows: the loaded model decodes the same."""
+    """A file is for every length of the caches: the loaded model decodes the same."""
     decoder = opened(SMALL)
     prompt, step = compiled(decoder, PROMPT), compiled(decoder, 1)
     step.save(tmp_path / "step.ncc")
     found, _ = decoder.decode(prompt, ncc.load(tmp_path / "step.ncc"))
     np.testing.assert_array_equal(found, decoder.decode(prompt, step)[0])
+
+
+def test_one_file_runs_prompts_and_steps(tmp_path: Path) -> None:
+    """Of every length, without a compiler."""
+    decoder = opened(SMALL)
+    shapes = {name: (None, columns) for name, (_, columns) in decoder.shapes(1).items()}
+    model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
+    model.save(tmp_path / "any.ncc")
+    saved = ncc.load(tmp_path / "any.ncc")
+    found, caches = decoder.decode(saved, saved)
+    expected, of_steps = decoder.decode(compiled(decoder, PROMPT), compiled(decoder, 1))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    for name, cache in caches.items():
+        np.testing.assert_allclose(cache, of_steps[name], atol=1e-5)
 
 
 def test_only_what_is_asked_for() -> None:
@@ -212,11 +226,11 @@ def test_caches_that_do_not_fit_are_refused() -> None:
     feeds = {**decoder.feeds(5, 6), **caches}
     assert step.run(feeds)["out_cache_k0"].shape == (4, 6, 16)
     short = np.zeros((4, 4, 16), np.float32)
-    with pytest.raises(ncc.InputError, match="'cache_v1'.* 5 rows .*expected 4x5x16, found 4x4x16"):
+    with pytest.raises(ncc.InputError, match="where cache_v1_h == cache_k0_h does not hold"):
         step.run({**feeds, "cache_v1": short})
-    with pytest.raises(ncc.InputError, match="'cache_k0' does not fit.*4x\\?x16"):
+    with pytest.raises(ncc.InputError, match="'cache_k0' does not fit.*4x0\\.\\.x16"):
         step.run({**feeds, "cache_k0": np.zeros((4, 5, 8), np.float32)})
-    with pytest.raises(ncc.InputError, match="'in1' does not fit.*1x\\?\\+1"):
+    with pytest.raises(ncc.InputError, match="'in1' does not fit.*1x\\?"):
         step.run({**feeds, "in1": np.zeros((1, 0), np.float32)})
 
 
@@ -228,9 +242,10 @@ def test_a_cache_that_is_not_fed_is_empty() -> None:
     expected = prompt.run({**feeds, **empty(prompt)})
     for model in (prompt, open_model):
         found = model.run(feeds)
-        assert all(np.array_equal(found[name], array) for name, array in expected.items())
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name], array, atol=1e-5)
     for model in (compiled(decoder, 1), open_model):
-        with pytest.raises(ncc.InputError, match="does not fit those before it"):
+        with pytest.raises(ncc.InputError, match="cache_k0_h.* does not hold"):
             model.run(decoder.feeds(PROMPT, PROMPT + 1))
 
 
@@ -248,7 +263,7 @@ def test_every_blob_is_verified() -> None:
 
 @pytest.mark.slow
 def test_rewrites_of_a_decoder_are_tried(tmp_path: Path) -> None:
-    """Also of the copies of a mask that grows: Splits go and come back, nothing is refused."""
+    """Also of the copies of a mask: Splits go and come back, nothing is refused."""
     decoder = opened(SMALL)
     plain = tmp_path / "plain.param", tmp_path / "plain.bin"
     write(read(SMALL, None, random_weights=SEED).module, *plain)

@@ -101,7 +101,7 @@ def rewrite(path: Path, **changes: Any) -> None:
 def a_binding(**fields: Any) -> dict[str, Any]:
     """An input or output as the manifest has it."""
     plain = {"name": "x", "shape": [1], "dtype": "int8", "dynamic": False}
-    return {**plain, "axis": -1, "counter": -1, "ranges": [], **fields}
+    return {**plain, "ranges": [], "first": [], **fields}
 
 
 def test_another_kind_of_processor_is_named(saved: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_foreign_cpu_is_refused_with_a_way_out(saved: Path) -> None:
 def test_another_format_version_is_refused(saved: Path) -> None:
     """Newer and older, with both numbers."""
     rewrite(saved, version=artifact.FORMAT_VERSION + 1)
-    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 6; this one reads 5\)"):
+    with pytest.raises(ArtifactError, match=r"by a newer ncc \(format 7; this one reads 6\)"):
         Artifact.load(saved)
     rewrite(saved, version=0)
     with pytest.raises(ArtifactError, match="by an older ncc"):
@@ -165,11 +165,8 @@ def test_another_format_version_is_refused(saved: Path) -> None:
             {"outputs": [a_binding(shape=[], dynamic=True)]},
             "shape of 'x' in the manifest is impossible",
         ),
-        ({"inputs": [a_binding(axis=1, counter=0)]}, "shape of 'x' in the manifest is impossible"),
-        ({"inputs": [a_binding(axis=0)]}, "shape of 'x' in the manifest is impossible"),
-        ({"inputs": [a_binding(axis=-2)]}, "axis in the manifest is out of range"),
-        ({"inputs": [a_binding(axis=0, counter=1)]}, "do not tell what its outputs grow by"),
-        ({"outputs": [a_binding(axis=0, counter=0)]}, "do not tell what its outputs grow by"),
+        ({"inputs": [a_binding(first=[2])]}, "shape of 'x' in the manifest is impossible"),
+        ({"inputs": [a_binding(first=[-1])]}, "first in the manifest is out of range"),
     ],
 )
 def test_a_wrong_manifest_is_refused(saved: Path, changes: dict[str, Any], why: str) -> None:
@@ -289,10 +286,8 @@ def test_the_size_of_a_dynamic_output_counts_its_header() -> None:
 
 
 def test_which_shapes_a_binding_admits() -> None:
-    """One that grows has rows to spare; its other extents, and those of all others, stay."""
-    fixed, growing = Binding("x", (2, 3)), Binding("c", (2, 1, 4), axis=1, counter=0)
-    assert fixed.admits((2, 3)) and not fixed.admits((2, 4)) and fixed.count((2, 3)) is None
-    shapes = [(2, 1, 4), (2, 6, 4), (2, 0, 4), (3, 6, 4), (6, 4)]
-    assert [growing.count(shape) for shape in shapes] == [0, 5, None, None, None]
-    assert [growing.admits(shape) for shape in shapes] == [True, True, False, False, False]
-    assert (fixed.grown([5]), growing.grown([5])) == ((2, 3), (2, 6, 4))
+    """Any where it is open, as far as ranges let it; the very one where it is not."""
+    fixed, cache = Binding("x", (2, 3)), Binding("c", (2, -1), ranges=((1, None), (0, 9)))
+    shapes = [(2, 3), (2, 0), (2, 10), (3, 3), (2, 3, 1)]
+    assert [fixed.admits(shape) for shape in shapes] == [True, False, False, False, False]
+    assert [cache.admits(shape) for shape in shapes] == [True, True, False, False, False]

@@ -159,15 +159,7 @@ def test_an_axis_of_one_may_be_missing(reverse: Artifact) -> None:
         Model(image, 1).run({"data": X})
 
 
-CACHE = Binding("cache", (2, 0, 4), axis=1, counter=0)
-BEGUN = Binding("begun", (2, 1, 4), axis=1, counter=0)
-ROWS = Binding("rows", (0, 4), axis=0, counter=1)
-
-
-def checked(*bindings: Binding, **feeds: np.ndarray[Any, Any]) -> tuple[list[Any], dict[int, int]]:
-    """What is fed for inputs, as code reads it, and what these tell a run."""
-    counted: dict[int, int] = {}
-    return [session._checked(feeds, one, counted) for one in bindings], counted
+CACHE = Binding("cache", (2, -1, 4), ranges=((1, None), (0, None), (1, None)), first=(2, 0, 4))
 
 
 def zeros(*shape: int) -> np.ndarray[Any, Any]:
@@ -175,58 +167,34 @@ def zeros(*shape: int) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    ("fed", "counted"),
+    ("fed", "shape"),
     [
-        ({"cache": zeros(2, 5, 4), "begun": zeros(2, 6, 4), "rows": zeros(3, 4)}, {0: 5, 1: 3}),
-        ({"begun": zeros(2, 1, 4)}, {0: 0, 1: 0}),
-        ({"cache": zeros(0), "begun": zeros(2, 1, 4)}, {0: 0, 1: 0}),
-        ({"cache": zeros(7, 0), "begun": zeros(2, 1, 4), "rows": zeros(1, 4)}, {0: 0, 1: 1}),
+        ({"cache": zeros(2, 5, 4)}, (2, 5, 4)),
+        ({}, (2, 0, 4)),
+        ({"cache": zeros(0)}, (2, 0, 4)),
+        ({"cache": zeros(7, 0)}, (2, 0, 4)),
     ],
-    ids=["grown", "not fed", "empty", "of another shape"],
+    ids=["fed", "not fed", "empty", "of another shape"],
 )
-def test_inputs_tell_by_how_much_they_have_grown(
-    fed: dict[str, np.ndarray[Any, Any]], counted: dict[int, int]
-) -> None:
-    """Each counter once; a cache that begins empty need not be fed."""
-    arrays, told = checked(CACHE, BEGUN, ROWS, **fed)
-    assert told == counted
-    by_name = dict(zip(("cache", "begun", "rows"), arrays, strict=True))
-    assert all(by_name[name] is array for name, array in fed.items())
-    assert all(by_name[name].size == 0 for name in by_name.keys() - fed.keys())
+def test_a_cache_may_be_empty(fed: dict[str, Any], shape: tuple[int, ...]) -> None:
+    """If it is not fed, or has no elements."""
+    assert session._checked(fed, CACHE).shape == shape
 
 
-def test_an_input_that_has_not_grown_tells_so() -> None:
-    """Even where it is all that is fed, as it began."""
-    assert checked(BEGUN, begun=zeros(2, 1, 4))[1] == {0: 0}
+@pytest.mark.parametrize("wrong", [zeros(2, 5, 3), zeros(5, 4), zeros(2, 5, 4).astype(np.float64)])
+def test_a_cache_that_does_not_fit(wrong: np.ndarray[Any, Any]) -> None:
+    """By its features, its rank or its type."""
+    with pytest.raises(InputError, match="'cache' does not fit"):
+        session._checked({"cache": wrong}, CACHE)
 
 
-@pytest.mark.parametrize(
-    ("fed", "message"),
-    [
-        ({"cache": zeros(2, 5, 4), "begun": zeros(2, 5, 4)}, "those before it, .* for 5 rows"),
-        ({"begun": zeros(2, 2, 4)}, "those before it, .* for 0 rows"),
-        ({"cache": zeros(2, 5, 4)}, "no array was given for input 'begun'"),
-        ({"begun": zeros(2, 0, 4)}, "'begun' does not fit: .*2x0x4"),
-        ({"cache": zeros(2, 5, 3)}, "'cache' does not fit: .*2x5x3"),
-        ({"cache": zeros(5, 4)}, "'cache' does not fit: .*5x4"),
-        ({"cache": zeros(2, 5, 4).astype(np.float64)}, "'cache' does not fit: .*float64"),
-    ],
-)
-def test_what_has_not_grown_so(fed: dict[str, np.ndarray[Any, Any]], message: str) -> None:
-    """By something else, or along another axis; what does not begin empty has to be fed."""
-    with pytest.raises(InputError, match=message):
-        checked(CACHE, BEGUN, **fed)
-
-
-def test_what_has_grown_lies_in_one_piece() -> None:
-    """Whatever the strides of what is fed."""
+def test_what_is_fed_lies_in_one_piece() -> None:
+    """Whatever its strides."""
     x = np.arange(40, dtype=np.float32).reshape(4, 5, 2).T
-    [found], _ = checked(CACHE, cache=x)
-    assert found.flags.carray
-    np.testing.assert_array_equal(found, x)
-    [found], _ = checked(Binding("x", (2, 5, 4)), x=x)
-    assert found.flags.carray
-    np.testing.assert_array_equal(found, x)
+    for binding in (CACHE, Binding("cache", (2, 5, 4))):
+        found = session._checked({"cache": x}, binding)
+        assert found.flags.carray
+        np.testing.assert_array_equal(found, x)
 
 
 def test_a_pickled_model_runs_elsewhere(reverse: Artifact, tmp_path: Path) -> None:

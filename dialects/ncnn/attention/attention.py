@@ -10,8 +10,6 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from ncc.dialects.growing import Growing
-from ncc.dialects.ncnn.attention.growing_attention import attended_growing, grown
 from ncc.dialects.ncnn.attention.int8_attention import attended_int8, attended_int8_array
 from ncc.dialects.ncnn.attention.scaled_dot_product import Heads, attended, attended_array
 from ncc.dialects.ncnn.layer import (
@@ -110,8 +108,8 @@ class Attention(Layer):
     """The common part of attention layers, whose last operands are a mask, and keys and values of
     earlier runs.
 
-    Caches are (heads, rows, features), and results as well. Caches without a given shape grow from
-    run to run in one compilation, and so does the mask over them.
+    Caches are (heads, rows, features), and results as well. If nobody gives their shapes, they have
+    any number of rows, and so has the mask over them.
     """
 
     attn_mask = integer(5)
@@ -133,26 +131,26 @@ class Attention(Layer):
         raise NotImplementedError
 
     @property
-    def can_grow(self) -> bool:
-        """Whether caches may grow within one compilation."""
+    def appends(self) -> bool:
+        """Whether the rows of this run follow those of the caches, whatever these hold."""
         raise NotImplementedError
 
     def caches(self) -> tuple[int, ...]:
         count = len(self.operands)
         return (count - 2, count - 1) if self.kv_cache else ()
 
-    def growing(self) -> tuple[int, ...]:
-        if not self.kv_cache or not self.can_grow:
+    def implied(self) -> tuple[int, ...]:
+        if not self.kv_cache or not self.appends:
             return ()
         return tuple(range(len(self.operands) - 2 - bool(self.attn_mask), len(self.operands)))
 
-    def complete(self, shapes: Sequence[Shape | None], counter: int) -> list[Shape | None]:
+    def complete(self, shapes: Sequence[Shape | None], rows: int) -> list[Shape | None]:
         x = self.given(shapes)
         growth = self.growth(x)
         if growth is None:
             given = ", ".join(map(str, (x.query, x.key, x.value)))
             raise LayerError(f"{given} of query, key and value do not tell the shapes of caches")
-        past: int = Growing(counter)
+        past = rows
         if x.mask is not None:
             past = x.mask[-1] - growth.keys
         for cache in (x.past_key, x.past_value):
@@ -161,7 +159,7 @@ class Attention(Layer):
         completed = list(shapes)
         caches = [(heads, past, features) for heads, features in (growth.of_keys, growth.of_values)]
         wanted = [(growth.rows, past + growth.keys)] * bool(self.attn_mask) + caches
-        for position, shape in zip(self.growing(), wanted, strict=True):
+        for position, shape in zip(self.implied(), wanted, strict=True):
             completed[position] = completed[position] or shape
         return completed
 
@@ -192,8 +190,8 @@ class SDPAOp(Attention):
         super().check()
 
     @property
-    def can_grow(self) -> bool:
-        return not self.int8_scale_term
+    def appends(self) -> bool:
+        return True
 
     def growth(self, x: AttentionOperands[Shape | None]) -> Growth | None:
         if x.query is None or x.key is None or x.value is None:
@@ -244,10 +242,6 @@ class SDPAOp(Attention):
     def lower(self, b: Builder, *inputs: Tensor) -> list[Tensor]:
         x = self.given(inputs)
         scale = self.factor(x.query.shape[2])
-        if x.past_key is not None and x.past_value is not None and x.past_key.grows:
-            past, new = (x.past_key, x.past_value), (x.key, x.value)
-            y = attended_growing(b, x.query, past, new, x.mask, scale, zeros=True)
-            return [y, *map(partial(grown, b), past, new)]
         value = b.named(x.value, (*x.key.shape[:2], x.value.shape[2]))
         keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, value)
         mask = named_mask(b, x.mask, (x.query.shape[1], keys.shape[1]))

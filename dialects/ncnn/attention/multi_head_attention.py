@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import sqrt
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from ncc.dialects.ncnn.attention.attention import (
     check_mask,
     named_mask,
 )
-from ncc.dialects.ncnn.attention.growing_attention import attended_growing, grown
 from ncc.dialects.ncnn.attention.int8_attention import (
     Int8Affine,
     attended_int8,
@@ -200,10 +198,6 @@ class MultiHeadAttentionOp(Quantizable, Attention):
             )
         super().check()
 
-    @property
-    def can_grow(self) -> bool:
-        return self.appends and not self.is_int8
-
     def growth(self, x: AttentionOperands[Shape | None]) -> Growth | None:
         if x.query is None or len(x.query) != 2:
             return None
@@ -212,7 +206,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
 
     @property
     def appends(self) -> bool:
-        """Whether a cache grows, since query, key and value are one input."""
+        """Query, key and value are one input."""
         return len(self.operands) == 1 + bool(self.attn_mask) + 2 * bool(self.kv_cache)
 
     @property
@@ -286,11 +280,6 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         x = self.given(inputs)
         queries = self.affine("q").lower(b, x.query)
         q = self._split(b, b.scaled(queries, self.scale))
-        if x.past_key is not None and x.past_value is not None and x.past_key.grows:
-            past = (x.past_key, x.past_value)
-            new = [self._split(b, self.affine(k).lower(b, x.query)).outside(b) for k in "kv"]
-            y = attended_growing(b, q.outside(b), past, (new[0], new[1]), x.mask)
-            return [self._joined(b, Heads(y)), *map(partial(grown, b), past, new)]
         keys = self._kept(b, x.past_key, "k", x.key)
         named = b.named(x.value, (x.key.shape[0], x.value.shape[1]))
         values = self._kept(b, x.past_value, "v", named)

@@ -14,7 +14,7 @@ SHAPES = [
     OpenBinding.of("x", (3, None)),
     OpenBinding.of("x", (3, 4)),
     OpenBinding.of("x", (3, None), ranges=((1, None), (5, 9))),
-    OpenBinding.of("x", None, growing=True, is_cache=True),
+    OpenBinding.of("x", None, implied=True, is_cache=True),
 ]
 
 

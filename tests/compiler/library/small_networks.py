@@ -75,10 +75,9 @@ def compiled(kind: str, target: str = "host", seed: int = 1) -> Compiled:
     """A network of a kind, with weights of a seed."""
     model = _model(kind, target, seed)
     feeds = dict(random_feeds(model.inputs, 1, (0, 1)))
-    for binding in model.inputs:
-        if binding.axis >= 0:
-            shape = binding.grown({binding.counter: BEFORE})
-            feeds[binding.name] = np.random.default_rng(2).random(shape, np.float32)
+    for name in [name for name in feeds if name.startswith("cache")]:
+        heads, _, features = feeds[name].shape
+        feeds[name] = np.random.default_rng(2).random((heads, BEFORE, features), np.float32)
     if kind == "caches":
         feeds["in1"] = np.zeros((TOKENS, TOKENS + BEFORE), np.float32)
     return Compiled(model.artifact, feeds, model.run(feeds))

@@ -129,14 +129,16 @@ def test_other_weights_of_the_same_network(library: Library, tmp_path: Path) -> 
     assert found.tobytes() == y.tobytes()
 
 
-def test_a_negative_count_of_rows(tmp_path: Path) -> None:
-    """Caches have grown by no less than nothing."""
+def test_caches_that_do_not_fit(tmp_path: Path) -> None:
+    """A mask is for as many rows as caches have, and these are no fewer than none."""
     network = compiled("caches")
     Library(network.artifact, tmp_path)
     loaded = Loaded(tmp_path)
     net = loaded.call("create", None, 1)
-    inputs = [array.ctypes.data for array in network.feeds.values()]
-    assert loaded.call("run", net, *inputs, ctypes.c_int64(-1)) == EINVAL
+    arrays = [array.ctypes.data for array in (*network.feeds.values(), *network.results.values())]
+    for sizes in ((8, 4), (7, 5), (2, -1)):
+        told = np.array(sizes, np.int64)
+        assert loaded.call("run", net, told.ctypes.data, *arrays) == ERANGE
     loaded.call("destroy", net)
 
 

@@ -26,7 +26,7 @@ def prototype(found: Header) -> str:
 
 
 def test_runs_have_typed_arguments() -> None:
-    """Inputs, what caches have grown by, outputs: in the order of the file, under their names."""
+    """Sizes, inputs, outputs: in the order of the file, under their names."""
     assert (
         prototype(header(compiled("plain").artifact)) == "net *net, const float *data, float *prob"
     )
@@ -38,7 +38,8 @@ def test_runs_have_typed_arguments() -> None:
     )
     assert prototype(header(compiled("rows").artifact)).endswith(", net_rows *rows")
     caches = prototype(header(compiled("caches").artifact))
-    assert ", const float *cache_v1, int64_t grown, float *out_cache_k0, " in caches
+    assert caches.startswith("net *net, const net_sizes *sizes, const float *in0, ")
+    assert ", const float *cache_v1, float *out_cache_k0, " in caches
 
 
 def test_an_output_of_found_rows_is_a_struct() -> None:

@@ -15,9 +15,10 @@ def test_parts_of_the_memory() -> None:
     """All parts are there, one behind the other, each in lines of its own."""
     layout = Layout(compiled("caches").artifact)
     inputs, outputs = len(layout.artifact.inputs), len(layout.artifact.outputs)
-    assert layout.counters == 1 and layout.slots == FIRST_BUFFER + inputs + 1 + outputs
-    assert TABLE + 8 * layout.slots <= layout.counters_at
-    assert layout.counters_at + 8 <= layout.state_at
+    assert layout.slots == FIRST_BUFFER + inputs + outputs
+    assert TABLE + 8 * layout.slots <= layout.extents_at
+    assert layout.extents_at + 8 * layout.extents <= layout.numbers_at
+    assert layout.numbers_at + 8 * layout.numbers <= layout.state_at
     assert layout.state_at + 64 + 64 * 2 <= layout.pool_at(2)
     assert layout.pool_at(2) + 128 + 2 * 8 * (1 + layout.slots) <= layout.arena_at(2)
     assert layout.arena_at(2) + layout.artifact.arena_bytes <= layout.size(2)

@@ -54,7 +54,7 @@ def test_every_kind_of_network(kind: str, embedded: bool, tmp_path: Path) -> Non
 @needs_cc
 @pytest.mark.parametrize("kind", ["rows", "caches"])
 def test_sizes_of_runs(kind: str, tmp_path: Path) -> None:
-    """Rows that a run has found, and caches that have grown."""
+    """Rows that a run has found, and caches."""
     network = compiled(kind)
     library = Library(network.artifact, tmp_path)
     assert library.run(network.feeds, 2) == outputs_of(library.signature, network.results)

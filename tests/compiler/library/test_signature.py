@@ -6,13 +6,13 @@ import pytest
 
 from ncc.compiler.library.signature import (
     FUNCTIONS,
-    Signature,
+    Argument,
     distinct,
     identifier,
     name_like,
     name_of,
 )
-from ncc.runtime.artifact import Artifact, Binding
+from ncc.runtime.artifact import Binding
 from ncc.runtime.errors import InputError
 
 
@@ -70,19 +70,8 @@ def test_no_two_names_are_alike() -> None:
     assert found == ["a_b", "a_b_2", "A_b_3", "a_b_2_2", "run_2"]
 
 
-def artifact(*inputs: Binding) -> Artifact:
-    return Artifact((b"code",), b"weights", 64, inputs, (Binding("out", (2, 3)),))
-
-
-def test_elements_of_what_grows() -> None:
-    """A product with the rows of this run, beside those that are always there."""
-    cache = Binding("cache", (8, 0, 64), axis=1, counter=0)
-    more = Binding("more", (8, 16, 64), axis=1, counter=1)
-    signature = Signature("net", artifact(cache, more, Binding("grown", (4,))))
-    assert [one.elements for one in signature.inputs] == [
-        "(512 * (size_t)(0 + (grown0)))", "(512 * (size_t)(16 + (grown1)))", "4",
-    ]  # fmt: skip
-    assert signature.counters == ["grown0", "grown1"]
-    (alone,) = Signature("net", artifact(cache, Binding("grown", (4,)))).counters
-    assert alone == "grown_2"
-    assert [one.elements for one in signature.outputs] == ["6"]
+def test_elements_of_what_is_open() -> None:
+    """A product of the extents of a call and of the others."""
+    cache = Argument("cache", Binding("cache", (8, -1, 64)), ["(sizes)->cache_h"])
+    assert cache.elements == "(512 * (size_t)(sizes)->cache_h)"
+    assert Argument("out", Binding("out", (2, 3), dynamic=True)).elements == "6"

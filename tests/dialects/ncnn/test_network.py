@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ncc.compiler.read.read_network import read
-from ncc.dialects.ncnn.network import Network, caches, growing_inputs, settling_inputs
+from ncc.dialects.ncnn.network import Network, caches, implied_inputs, settling_inputs
 
 
 def test_splits_may_follow_each_other(tmp_path: Path) -> None:
@@ -17,4 +17,4 @@ def test_splits_may_follow_each_other(tmp_path: Path) -> None:
     path = tmp_path / "net.param"
     path.write_text(f"7767517\n{count + 1} {2 * count + 1}\n" + "\n".join(lines) + "\n")
     network = Network.of(read(path).module)
-    assert [found(network) for found in (growing_inputs, caches, settling_inputs)] == [set()] * 3
+    assert [found(network) for found in (implied_inputs, caches, settling_inputs)] == [set()] * 3

@@ -1,4 +1,4 @@
-"""Attention over caches that grow, compiled once, at many lengths."""
+"""Attention over caches, compiled once, at many lengths."""
 
 from __future__ import annotations
 

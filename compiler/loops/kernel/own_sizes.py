@@ -5,6 +5,9 @@
 
 So layers and networks share a kernel that do the same for other expressions. Its code computes
 what it needs of these numbers; a launch tells it the values.
+
+Strides of each argument are sizes of their own, also if two arguments have the same: whether a
+result lies as an operand does makes no other kernel.
 """
 
 from __future__ import annotations
@@ -12,14 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from xdsl.ir import Attribute, Block, SSAValue
 
-from ncc.compiler.loops.kernel.kernel import Kernel
+from ncc.compiler.loops.kernel.kernel import Access, Kernel
 from ncc.dialects.size import Size
 
 T = TypeVar("T")
+
+Change: TypeAlias = Callable[[Size], int]
+"""What a size becomes."""
 
 ANY = 1 << 20
 """The hint of a kernel's own size. Its code is for all values, and its key says no hint: so an
@@ -32,23 +38,29 @@ class OwnSizes:
     """The sizes of one kernel, numbered in the order in which it names them."""
 
     values: list[Size] = field(default_factory=list)
-    own: dict[Size, int] = field(default_factory=dict)
+    own: dict[tuple[Size, int | None], int] = field(default_factory=dict)
 
     def of(self, value: T) -> T:
         """The same kernel or schedule, or any part of it, with the kernel's own sizes."""
-        return changed(value, self._own)
+        return changed(value, partial(self._own, None), self._own_of)
 
-    def _own(self, size: Size) -> int:
-        found = self.own.get(size)
+    def _own_of(self, access: Access) -> Change:
+        return partial(self._own, access.argument)
+
+    def _own(self, argument: int | None, size: Size) -> int:
+        found = self.own.get((size, argument))
         if found is None:
-            found = self.own[size] = Size.symbol(f"n{len(self.values)}", ANY, least=0)
+            symbol = Size.symbol(f"n{len(self.values)}", ANY, least=0)
+            found = self.own[size, argument] = symbol
             self.values.append(size)
         return found
 
 
-def changed(value: T, change: Callable[[Size], int]) -> T:
-    """A kernel, or a part of one, with its sizes changed."""
-    part_of = partial(changed, change=change)
+def changed(value: T, change: Change, change_of: Callable[[Access], Change] | None = None) -> T:
+    """A kernel, or a part of one, with its sizes changed. change_of: how those of an access are."""
+    if change_of is not None and isinstance(value, Access):
+        change = change_of(value)
+    part_of = partial(changed, change=change, change_of=change_of)
     found: Any = value
     match value:
         case Size():

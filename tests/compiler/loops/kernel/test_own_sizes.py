@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ncc.compiler.loops.kernel.kernel import Access
 from ncc.compiler.loops.kernel.own_sizes import OwnSizes
 from ncc.dialects.size import Size
 
@@ -29,3 +30,16 @@ def test_records_keep_their_kinds() -> None:
     own_height, own_width = sizes.own.values()
     assert found == Rows(Span(own_height, (own_width, 3)), {"row": own_height})
     assert type(found.span) is Span
+
+
+def test_arguments_have_strides_of_their_own() -> None:
+    """Also if the result of one kernel has the pitch of its operand, and that of the next one not:
+    both are the same code.
+    """
+    pitch, other = Size.symbol("p", 8), Size.symbol("q", 9)
+
+    def of(*pitches: int) -> object:
+        accesses = [Access(n, 0, (pitch, 1)) for n, pitch in enumerate(pitches)]
+        return OwnSizes().of((pitch, accesses[0], tuple(accesses)))
+
+    assert of(pitch, pitch) == of(pitch, other)

@@ -157,7 +157,8 @@ def _keep_apart(block: Block) -> None:
         if found is None or not isinstance(constant, ConstantOp):
             continue
         moved, axis = constant.value.data, found.inputs
-        if moved.dtype.itemsize * prod(moved.shape[axis:]) % WAY == 0:
+        is_outside = max(found.taps) < axis
+        if is_outside and moved.dtype.itemsize * prod(moved.shape[axis:]) % WAY == 0:
             blocks = moved.shape[axis]
             apart[constant.value] = Taken(moved, (*range(blocks), blocks - 1), axis).weights
     for constant in with_bodies(block):

@@ -159,3 +159,17 @@ def test_transformed_weights_are_the_same(
         for it in (before, module)
     )
     np.testing.assert_allclose(second[0], first[0], rtol=0, atol=1e-9)
+
+
+def test_transformed_weights_of_one_size_stay(make_network: MakeNetwork) -> None:
+    """Their taps lie innermost, also if the weights of an output are a multiple of 4 KB."""
+
+    def write(b: Builder, x: Tensor) -> Tensor:
+        w = weights_of(whole_numbers(b, 4, x.shape[0], 3, 3).value)
+        constants = TransformConstants.of(b, Plane((F2, F2)), w, formed=True)
+        return tiled(b, transformed(b, x, constants, (2, 2)), constants, 0.0, (2, 2), IMAGE)
+
+    module = make_network([(1024, 6, 6)], write)
+    MoveTapsOutside().apply(Context(), module)
+    constants = [op.value for op in network_of(module).walk() if isinstance(op, ConstantOp)]
+    assert [one.data.shape for one in constants if len(one.data.shape) == 4] == [(4, 1024, 3, 3)]

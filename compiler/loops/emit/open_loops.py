@@ -61,9 +61,7 @@ class OpenLoops(Part):
         """
         kernel = self.kernel
         goes_on = kernel.accumulates and kernel.initial is None or kernel.forms_weights
-        stored = [(access.coefficients, access.gap) for access in kernel.stores()]
-        reads = [(a.coefficients, a.gap) for stage in kernel.stages for a in stage.reads]
-        return not goes_on and not any(read in stored for read in reads)
+        return not goes_on and not kernel.in_place()
 
     def coalesced_or_not(self, write: Callable[[], None]) -> None:
         """The code for tiles that go on to the next row, and for those of one row; for kernels

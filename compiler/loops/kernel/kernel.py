@@ -270,6 +270,18 @@ class Kernel:
             return [self.store]
         return [held.store] if held.alone else [self.store, held.store]
 
+    def in_place(self) -> list[tuple[Access, Access]]:
+        """The reads, each with a store that moves alike: the result may be in the memory of such an
+        operand.
+        """
+        reads = [access for stage in self.stages for access in stage.reads]
+        return [
+            (read, store)
+            for read in reads
+            for store in self.stores()
+            if (read.coefficients, read.gap) == (store.coefficients, store.gap)
+        ]
+
     @cached_property
     def signature_text(self) -> str:
         """The key of its code: equal for kernels that compile to the same code. Names of layers are

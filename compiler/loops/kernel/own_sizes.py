@@ -6,8 +6,9 @@
 So layers and networks share a kernel that do the same for other expressions. Its code computes
 what it needs of these numbers; a launch tells it the values.
 
-Strides of each argument are sizes of their own, also if two arguments have the same: whether a
-result lies as an operand does makes no other kernel.
+Strides of each argument are sizes of their own, also if two arguments have the same: whether the
+image that a sum reads lies as its result does makes no other kernel. An operand shares the strides
+of a result that may take its place: such a kernel has code of its own, which stores nothing twice.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ emitter finds all decisions in the schedule.
 
 @dataclass
 class OwnSizes:
-    """The sizes of one kernel, numbered in the order in which it names them."""
+    """The sizes of one kernel, numbered in the order in which it names them.
 
+    alike: arguments, each with the one whose strides it shares.
+    """
+
+    alike: Mapping[int, int] = field(default_factory=dict)
     values: list[Size] = field(default_factory=list)
     own: dict[tuple[Size, int | None], int] = field(default_factory=dict)
 
@@ -45,7 +50,7 @@ class OwnSizes:
         return changed(value, partial(self._own, None), self._own_of)
 
     def _own_of(self, access: Access) -> Change:
-        return partial(self._own, access.argument)
+        return partial(self._own, self.alike.get(access.argument, access.argument))
 
     def _own(self, argument: int | None, size: Size) -> int:
         found = self.own.get((size, argument))
@@ -82,7 +87,7 @@ def changed(value: T, change: Change, change_of: Callable[[Access], Change] | No
 
 def owned(kernel: Kernel, schedule: T) -> tuple[Kernel, T, tuple[Size, ...]]:
     """A kernel and its schedule with the kernel's own sizes, and the values of these."""
-    own = OwnSizes()
+    own = OwnSizes({read.argument: store.argument for read, store in kernel.in_place()})
     if kernel.is_open:
         kernel, schedule = own.of((kernel, schedule))
     return kernel, schedule, tuple(own.values)

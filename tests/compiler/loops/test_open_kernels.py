@@ -19,10 +19,11 @@ from ncc.compiler.llvm.lower import lower
 from ncc.compiler.llvm.object_code import emit_object
 from ncc.compiler.loops.emit.code import is_code
 from ncc.compiler.loops.emit.emitter import write
-from ncc.compiler.loops.emit.position import kernel_types
+from ncc.compiler.loops.emit.open_loops import OpenLoops
+from ncc.compiler.loops.emit.position import Position, kernel_types
 from ncc.compiler.loops.emit.transform import clips_of
 from ncc.compiler.loops.kernel.kernel import LINE, Kernel
-from ncc.compiler.loops.kernel.own_sizes import OwnSizes, changed
+from ncc.compiler.loops.kernel.own_sizes import OwnSizes, changed, owned
 from ncc.compiler.loops.kernel.read_kernel import kernel_of
 from ncc.compiler.loops.kernel.transform_loops import TransformLoops
 from ncc.compiler.loops.schedule.choose import choose
@@ -101,6 +102,13 @@ MANY_TAPS = """
     Input data 0 1 data 0=0 1=0 2=320
     Convolution a 1 1 data a 0=320 1=3 4=1 5=1 6=921600 9=1
     Convolution b 1 1 a b 0=320 1=3 3=2 4=1 5=1 6=921600 9=1
+"""
+IN_PLACE = """
+    Input data 0 1 data 0=0 1=0 2=24
+    Convolution a 1 1 data a 0=24 1=3 4=1 5=1 6=5184 9=1
+    Convolution b 1 1 data b 0=24 1=3 4=1 5=1 6=5184
+    Eltwise c 2 1 a b c 0=1
+    Convolution d 1 1 c d 0=3 1=1 5=1 6=72
 """
 MATRIX_TILES = {
     "rows": """
@@ -330,6 +338,22 @@ def test_no_hint_decides_what_the_key_of_a_kernel_does_not_say(name: str, tmp_pa
         ]
         assert len({unit.key() for unit in units}) == 1
         assert len({str(unit.module()) for unit in units}) == 1
+
+
+def test_code_tells_which_operand_its_result_may_replace(tmp_path: Path) -> None:
+    """With sizes of its own, too: a tile that moves back would add to such an operand twice."""
+    path = tmp_path / "net.param"
+    path.write_text(param(IN_PLACE))
+    options = Options.of(target=TARGETS[0], num_threads=1, random_weights=1)
+    calls = calls_of_network(path, options, hint=(7, 7))
+    found = 0
+    for kernel in (kernel_of(call, options.target) for call in calls if not is_code(call.function)):
+        own, schedule, _ = owned(kernel, scheduled(kernel, options.target))
+        assert len(own.in_place()) == len(kernel.in_place())
+        if own.in_place():
+            found += 1
+            assert not OpenLoops(Position(own, schedule)).can_store_again
+    assert found
 
 
 def with_sides(height: int, width: int) -> Callable[[Size], int]:

@@ -43,3 +43,10 @@ def test_arguments_have_strides_of_their_own() -> None:
         return OwnSizes().of((pitch, accesses[0], tuple(accesses)))
 
     assert of(pitch, pitch) == of(pitch, other)
+
+
+def test_an_operand_shares_the_strides_of_a_result_in_its_place() -> None:
+    pitch = Size.symbol("p", 8)
+    operand, other, result = (Access(n, 0, (pitch, 1)) for n in range(3))
+    found = OwnSizes({0: 2}).of((operand, other, result))
+    assert found[0].coefficients == found[2].coefficients != found[1].coefficients

@@ -46,6 +46,7 @@ def test_arguments_have_strides_of_their_own() -> None:
 
 
 def test_an_operand_shares_the_strides_of_a_result_in_its_place() -> None:
+    """Code of such a kernel tells from them that it reads what it stores."""
     pitch = Size.symbol("p", 8)
     operand, other, result = (Access(n, 0, (pitch, 1)) for n in range(3))
     found = OwnSizes({0: 2}).of((operand, other, result))

@@ -52,7 +52,8 @@ def default_hint(
 def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
     """The shapes asked for, with sizes in place of extents that are open.
 
-    Raises Unsupported for an input that cannot have an open shape, or not beside another one.
+    Layers tell the shapes of caches and masks, unless a range is asked for. Raises Unsupported for
+    an input that cannot have an open shape, or not beside another one.
     """
     network = Network.of(module)
     implied, emptied, settling = (
@@ -63,9 +64,10 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
     limited = ranges_of(module, options)
     taken: set[str] = set()
     for name, shape in known.items():
-        if shape is None or None not in shape or name in implied:
+        is_told = name in implied and name not in options.ranges
+        if shape is None or None not in shape or is_told:
             continue
-        if name in emptied or settling:
+        if settling or name in emptied - implied:
             raise Unsupported(
                 f"open input {name!r} that may be empty, or beside one whose values decide shapes",
                 nearest="a compilation for each shape",

@@ -222,9 +222,9 @@ class OpenModel(Model):
 
     def _good(self, versions: _Versions, shapes: Shapes) -> Model | None:
         """The version for these shapes; beside caches, one token has a version of its own."""
-        given = {b.name: shapes[b.name] for b in self._open if not b.implied}
-        is_apart = self._apart and len(given) < len(self._open)
-        return versions.find(shapes, given if is_apart else {})
+        is_apart = self._apart and any(binding.is_cache for binding in self._open)
+        others = [b for b in self._open if not (b.implied or b.is_cache)] if is_apart else []
+        return versions.find(shapes, {b.name: shapes[b.name] for b in others})
 
     def _may_be_open(self, shapes: Shapes) -> bool:
         """Whether nothing is known yet that keeps a version from being right for these shapes."""

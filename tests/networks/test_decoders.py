@@ -180,6 +180,21 @@ def test_without_any_shape() -> None:
     assert {cache.shape for cache in caches.values()} == {(4, PROMPT + MORE, 16)}
 
 
+def test_a_ranged_cache_of_one_row_has_no_version_of_its_own() -> None:
+    """Neither have the first tokens, which have no past."""
+    decoder = opened(SMALL)
+    shapes: dict[str, Any] = {
+        name: (None, columns) for name, (_, columns) in decoder.shapes(1).items()
+    }
+    shapes["cache_k0"] = (4, (0, 64), 16)
+    model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
+    caches: dict[str, Array] = {}
+    for place in range(4):
+        results = model.run({**decoder.feeds(place, place + 1), **caches})
+        caches = {name: results[f"out_{name}"] for name in empty(model)}
+    assert "versions for all shapes: 1" in repr(model)
+
+
 def test_open_extents_of_caches_are_no_question() -> None:
     """Who says that a cache is open gets the same model as who says nothing."""
     decoder = opened(SMALL)

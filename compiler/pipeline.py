@@ -294,7 +294,7 @@ class Compilation:
             settle(module, self.values)
             if shapes != known:
                 self._infer(module, shapes)
-            self.opened = with_own_extents(self.opened, Network.of(module).inputs)
+            self.opened = with_own_extents(self.opened, Network.of(module))
         return module
 
     def _of_one_sample(

@@ -219,7 +219,7 @@ def _described(
     loops: NetworkLoops,
     keys: tuple[str, ...],
 ) -> ThinModel:
-    inputs, outputs = bindings(module, planned)
+    inputs, outputs = bindings(module, planned, compilation.opened)
     batch, options = compilation.batch, compilation.options
     info: dict[str, object] = {
         "model": Path(shown_path(compilation.param)).name,

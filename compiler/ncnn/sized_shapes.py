@@ -152,11 +152,13 @@ def _is_in_range(form: Form, symbol: Symbol) -> bool:
     return is_at_least(form, symbol.least) and (below is None or is_at_least(below, 0))
 
 
-def with_own_extents(shapes: Asked, inputs: Mapping[str, SSAValue]) -> Asked:
+def with_own_extents(shapes: Asked, network: Network) -> Asked:
     """The same, and the shapes that layers tell of other inputs.
 
-    Each extent of these is a size of its own: it is assumed to be what the layers say.
+    Each extent of these is a size of its own: it is assumed to be what the layers say. Caches may
+    be empty.
     """
+    inputs, emptied = network.inputs, caches(network)
     told = {name: shape_of(value) or () for name, value in inputs.items() if name not in shapes}
     held = {symbol for shape in shapes.values() for symbol in symbols_in(shape)}
     taken = {one.name for shape in (*shapes.values(), *told.values()) for one in symbols_in(shape)}
@@ -166,7 +168,8 @@ def with_own_extents(shapes: Asked, inputs: Mapping[str, SSAValue]) -> Asked:
         own = list(shape)
         for axis, extent in enumerate(shape):
             if isinstance(extent, Size) and symbol_in(extent) in (None, *held):
-                own[axis] = Size.symbol(names[axis], hint(extent), least=0)
+                least = 0 if name in emptied else 1
+                own[axis] = Size.symbol(names[axis], hint(extent), least)
                 is_equal(own[axis], extent)
         held.update(symbols_in(own))
         found[name] = tuple(own)

@@ -244,6 +244,7 @@ def test_ranges_of_caches_and_masks_are_kept(tmp_path: Path) -> None:
         ({"cache_k0": (None, (0, 9), None), "cache_v1": (4, (2, None), 16)}, 2, 9),
         ({"cache_k0": (4, (0, 9), 16), "cache_v0": (4, (2, 12), 16)}, 2, 9),
         ({"in1": (1, (4, 8))}, 3, 7),
+        ({"in1": (1, (1, 8))}, 0, 7),
     ):
         shapes = {**decoder.shapes(1), **asked}
         model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)

@@ -162,14 +162,16 @@ class Form:
         return Form.of(whole).plus(rest._quotient(Form.number(number)))
 
     def _over_size(self, divisor: Form) -> Form:
-        """What a product divides goes in front, too: (x + 2*n) // n is x // n + 2. A factor of
-        all terms cancels: 4*x // (4*n) is x // n.
+        """What a product divides goes in front, too: (x + 2*n) // n is x // n + 2, and so do whole
+        sums: (x + n) // (n + 1) is (x - 1) // (n + 1) + 1. A factor of all terms cancels: 4*x //
+        (4*n) is x // n.
         """
         common = gcd(*(factor for _, factor in (*self.terms, *divisor.terms)))
         if common > 1:
             return self._over(common).over(divisor._over(common))
         first, *others = divisor.terms
-        parts = [] if others else [_term_over(term, first) for term in self.terms]
+        terms = [(m, f) for m, f in self.terms if m == first[0]] if others else self.terms
+        parts = [_term_over(term, first) for term in terms]
         whole = reduce(Form.plus, (part for part in parts if part is not None), ZERO)
         rest = self.plus(whole.times(divisor), -1)
         quotient = Form.atom(Quotient(rest, divisor))

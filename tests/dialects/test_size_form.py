@@ -31,6 +31,8 @@ def test_the_same_expression_has_one_form() -> None:
         (-(-H // W), (H + W - 1) // W),
         ((5 - 3 * H) // W, -((3 * H + W - 6) // W)),
         (-(-H // (H + W)), (2 * H + W - 1) // (H + W)),
+        ((H + W) // (W + 1), (H - 1) // (W + 1) + 1),
+        (-(-W // (H // W + 1)), (W - 1) // (H // W + 1) + 1),
     ]
     for one, other in same:
         assert form_of(one) == form_of(other)
@@ -119,6 +121,7 @@ def test_no_difference_is_below_the_least(one: str, other: str, at: dict[str, in
     [
         ((H + 15) // 16 - (H + 31) // 32, 0),  # quotients of a larger number are smaller
         ((H + 3) // 16 - H // 16, 0),
+        ((H - W - 1) // (W + 1) + 1 - (H - 1) // (W + 1), 0),
         (4 * ((H + 3) // 4) - H, 0),  # whole tiles cover the image
         (3 - (4 * ((H + 3) // 4) - H), 0),  # by less than one more
         (8 * ((H + 31) // 32) - 2 * ((H + 7) // 8), 0),  # and tiles of tiles these

@@ -257,9 +257,25 @@ class Compilation:
             self.observe(name, module)
 
     def network(self) -> ModuleOp:
-        """The ncnn level with shapes; canonicalized from -O1 on, optimized from -O2 on.
+        """The ncnn level with shapes; canonicalized from -O1 on, optimized from -O2 on."""
+        options, module = self.options, self.inferred()
+        if options.opt_level >= 1:
+            if is_onnx(self.param):
+                from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
 
-        Extents that nobody says are sizes.
+                with self.changing(module, "convert onnx to ncnn"):
+                    convert_to_ncnn(module)
+            with self.changing(module, "canonicalize"):
+                canonicalize(module, exact=options.opt_level == 1)
+        if options.opt_level >= 2:
+            with self.changing(module, "optimize"):
+                optimize_module(module)
+        return module
+
+    def inferred(self) -> ModuleOp:
+        """The network with shapes. Extents that nobody says are sizes.
+
+        Raises ModelError where layers do not take the shapes of the inputs.
         """
         options = self.options
         module = self.source.clone()
@@ -278,18 +294,7 @@ class Compilation:
             settle(module, self.values)
             if shapes != known:
                 self._infer(module, shapes)
-            self.opened = with_own_extents(self.opened, Network.of(module).inputs)
-        if options.opt_level >= 1:
-            if is_onnx(self.param):
-                from ncc.compiler.onnx.convert_to_ncnn import convert_to_ncnn
-
-                with self.changing(module, "convert onnx to ncnn"):
-                    convert_to_ncnn(module)
-            with self.changing(module, "canonicalize"):
-                canonicalize(module, exact=options.opt_level == 1)
-        if options.opt_level >= 2:
-            with self.changing(module, "optimize"):
-                optimize_module(module)
+            self.opened = with_own_extents(self.opened, Network.of(module))
         return module
 
     def _of_one_sample(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -24,13 +25,15 @@ from ncc.compiler.linalg.analysis.linalg_op import shape_of
 from ncc.compiler.plan import Buffer, Plan
 from ncc.dialects.attributes import extents_of
 from ncc.dialects.element import dtype_of, element_of
-from ncc.dialects.shapes import Shape
+from ncc.dialects.shapes import OpenShape, Shape
 from ncc.dialects.size import Size, begun, is_open, symbol_in
 from ncc.dialects.structured import INTERFACE
 from ncc.dialects.weights.sources import Inline, Weights
 from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
 from ncc.runtime.extents import ANY, OPEN, Range
+
+NOTHING: Mapping[str, OpenShape] = MappingProxyType({})
 
 TIMESTAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
@@ -39,14 +42,19 @@ TRACE = "a trace"
 """The output that tells which thread did what, and when."""
 
 
-def bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tuple[Binding, ...]]:
-    """The inputs and the outputs of a planned network."""
+def bindings(
+    module: ModuleOp, planned: Plan, opened: Mapping[str, OpenShape] = NOTHING
+) -> tuple[tuple[Binding, ...], tuple[Binding, ...]]:
+    """The inputs and the outputs of a planned network.
+
+    opened: the shapes of inputs with a size of its own for each extent that is open.
+    """
     network = network_of(module)
     returned = network.body.block.last_op
     values: Sequence[SSAValue] = returned.operands if returned is not None else ()
     names = _names(network, "inputs")
     inputs = tuple(
-        _input(network, name, value)
+        _input(network, name, value, opened.get(name, ()))
         for name, value in zip(names, network.body.block.args[: len(names)], strict=True)
     )
     outputs = tuple(
@@ -56,10 +64,24 @@ def bindings(module: ModuleOp, planned: Plan) -> tuple[tuple[Binding, ...], tupl
     return inputs, outputs
 
 
-def _input(network: FuncOp, name: str, value: SSAValue) -> Binding:
-    binding = _binding(network, name, value)
-    first = begun(_shape_outside(network, name, value))
-    return replace(binding, first=first) if binding.is_open and not is_open(*first) else binding
+def _input(network: FuncOp, name: str, value: SSAValue, opened: OpenShape) -> Binding:
+    binding, shape = _binding(network, name, value), _shape_outside(network, name, value)
+    if not binding.is_open:
+        return binding
+    own = _with_own(shape, opened)
+    firsts = (begun(one) for one in (shape, own) if not is_open(*begun(one)))
+    ranges = _open_binding(replace(binding, shape=own)).ranges
+    return replace(binding, ranges=ranges, first=next(firsts, ()))
+
+
+def _with_own(shape: Shape, opened: OpenShape) -> Shape:
+    """A shape with sizes of its own in place of expressions of those of other inputs."""
+    if len(shape) != len(opened):
+        return shape
+    return tuple(
+        own if isinstance(own, Size) and is_open(extent) and symbol_in(extent) is None else extent
+        for extent, own in zip(shape, opened, strict=True)
+    )
 
 
 def _binding(network: FuncOp, name: str, value: SSAValue, dynamic: bool = False) -> Binding:

@@ -91,7 +91,7 @@ def open_inputs(compilation: Compilation) -> list[OpenBinding]:
             name,
             shape,
             str(dtype_of(types[name])),
-            implied=name in implied,
+            implied=name in implied and name not in options.ranges,
             is_cache=name in emptied,
             settles=name in settling,
             has_batch=isinstance(network.inputs[name].owner, OnnxInputOp),
@@ -113,6 +113,7 @@ def _open_model(
     return OpenModel(
         lambda shapes, values: artifact_of(compilation.at(shapes, values), cache),
         kept.artifact,
+        lambda shapes, values: compilation.at(shapes, values).inferred(),
         inputs,
         Network.of(compilation.source).output_names,
         target=compilation.options.target.name,
@@ -218,7 +219,7 @@ def _described(
     loops: NetworkLoops,
     keys: tuple[str, ...],
 ) -> ThinModel:
-    inputs, outputs = bindings(module, planned)
+    inputs, outputs = bindings(module, planned, compilation.opened)
     batch, options = compilation.batch, compilation.options
     info: dict[str, object] = {
         "model": Path(shown_path(compilation.param)).name,

@@ -34,8 +34,11 @@ def candidates(bindings: Sequence[OpenBinding], shapes: Shapes) -> Iterator[dict
     """
     fed = [binding for binding in bindings if not binding.implied]
     most_open = {b.name: _opened(b, shapes[b.name]) for b in fed}
-    with_ones = {name: _with_ones(shape, shapes[name]) for name, shape in most_open.items()}
-    tried = [most_open] if len(fed) == len(bindings) else [with_ones, most_open]
+    with_ones = {
+        b.name: most_open[b.name] if b.is_cache else _with_ones(most_open[b.name], shapes[b.name])
+        for b in fed
+    }
+    tried = [with_ones, most_open] if any(b.is_cache for b in bindings) else [most_open]
     if is_one_sample(fed, shapes):
         tried.append({b.name: _with_batch(b, most_open[b.name], shapes[b.name]) for b in fed})
     for closed in _CLOSED:

@@ -28,7 +28,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import prod
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -37,20 +36,19 @@ import numpy as np
 from ncc.compiler.diagnostics import ModelError, Unsupported
 from ncc.compiler.driver.open_binding import OpenBinding, require_shapes
 from ncc.compiler.driver.open_candidates import candidates, is_one_sample, larger_hints
+from ncc.compiler.driver.open_feeds import Arrays, fed, misfed, not_taken
 from ncc.compiler.ncnn.open_shapes import require_ranks
 from ncc.compiler.options import shapes_by_name
-from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape, shown
+from ncc.dialects.shapes import OpenShape, Shape, shown
 from ncc.runtime import cpu
 from ncc.runtime.artifact import Artifact, as_bytes
 from ncc.runtime.errors import InputError, NccError
 from ncc.runtime.extents import OPEN
-from ncc.runtime.forms import other_forms
 from ncc.runtime.paths import PathLike
 from ncc.runtime.results import Array
-from ncc.runtime.session import ArrayLike, Model, as_array, misfit
+from ncc.runtime.session import ArrayLike, Model
 
 Shapes: TypeAlias = Mapping[str, Shape]
-Arrays: TypeAlias = Mapping[str, Array]
 Key: TypeAlias = tuple[Shape | bytes, ...]
 
 MOST_KEPT = 8
@@ -63,6 +61,9 @@ USUAL_RANKS = 3, 2, 1, 4
 """The numbers of axes that an input may have if the file tells none, the likeliest first."""
 
 NOTHING: Shapes = MappingProxyType({})
+
+EMPTY: Shape = (0,)
+"""The shape of a cache without rows, whatever its heads and features."""
 
 _COMPARED_AT_ONCE = 1 << 20
 
@@ -77,19 +78,21 @@ class OpenModel(Model):
     calls may differ that run the same code, and for the values of those that decide shapes.
     compile_open: gives the artifact for shapes with None for open extents, and the shapes for which
     costs are compared, or usual ones; raises Unsupported or ModelError where there is none.
+    infer: raises ModelError where layers do not take these shapes.
     """
 
     def __init__(
         self,
         compile: Callable[[Shapes, Arrays], Artifact],
         compile_open: Callable[[Mapping[str, OpenShape], Shapes], Artifact],
+        infer: Callable[[Mapping[str, OpenShape], Arrays], object],
         inputs: Iterable[OpenBinding],
         outputs: Iterable[str],
         *,
         target: str,
         num_threads: int,
     ) -> None:
-        self._compile, self._compile_open = compile, compile_open
+        self._compile, self._compile_open, self._infer = compile, compile_open, infer
         self._open = tuple(inputs)
         self.inputs = self._open
         self.outputs = tuple(OpenBinding.of(name, None) for name in outputs)
@@ -126,6 +129,8 @@ class OpenModel(Model):
         shapes: dict[str, Shape] = {}
         for binding in self._open:
             name = binding.name
+            if binding.implied and name not in given:
+                continue
             asked = given.get(name, binding.shape)
             shape = tuple(extent for extent in asked if extent is not None)
             if len(shape) < len(asked) or not binding.admits(shape):
@@ -163,19 +168,20 @@ class OpenModel(Model):
         known = None if last is None else last.known(feeds)
         if last is not None and known is not None:
             return last._run_on(*known)
-        asked = [b for b in self._open if b.name in feeds or not b.implied]
-        arrays = {binding.name: _fed(feeds, binding) for binding in asked}
+        asked = [b for b in self._open if b.name in feeds or not (b.implied and b.is_cache)]
+        arrays = {binding.name: fed(feeds, binding) for binding in asked}
         # An empty cache is as one that is not fed.
-        arrays = {b.name: arrays[b.name] for b in asked if not b.implied or arrays[b.name].size}
+        asked = [binding for binding in asked if not binding.implied or arrays[binding.name].size]
+        arrays = {binding.name: arrays[binding.name] for binding in asked}
         values = {b.name: arrays[b.name] for b in asked if b.settles}
         shapes = {name: array.shape for name, array in arrays.items()}
         try:
-            model = self._version(shapes) or self._model(shapes, values)
+            model = self._version(shapes) or self._alone(shapes, values)
         except ModelError as error:
-            wrong = _misfed(error, arrays, asked)
+            wrong = misfed(error, arrays, asked)
             if wrong is None and not self._takes_others():
                 raise
-            raise wrong or _not_taken(error, arrays, asked) from error
+            raise wrong or not_taken(error, arrays, asked) from error
         if not values:
             self._last = model
             if self._closed:  # while this one was found
@@ -186,11 +192,11 @@ class OpenModel(Model):
         """Whether layers take any shapes, so that the file is not at fault for those of a call."""
         if self._versions.models or self._kept.models():
             return True
-        fed = [binding for binding in self._open if not binding.implied]
-        for rank in USUAL_RANKS if not all(b.ranked for b in fed) else USUAL_RANKS[:1]:
-            shapes = {b.name: b.open_shape if b.ranked else (None,) * rank for b in fed}
+        asked = [binding for binding in self._open if not binding.implied]
+        for rank in USUAL_RANKS if not all(b.ranked for b in asked) else USUAL_RANKS[:1]:
+            shapes = {b.name: b.open_shape if b.ranked else (None,) * rank for b in asked}
             try:
-                self._compile_open(shapes, {})
+                self._infer(shapes, {})
             except ModelError:
                 continue
             except Unsupported:
@@ -216,9 +222,9 @@ class OpenModel(Model):
 
     def _good(self, versions: _Versions, shapes: Shapes) -> Model | None:
         """The version for these shapes; beside caches, one token has a version of its own."""
-        fed = {b.name: shapes[b.name] for b in self._open if not b.implied}
-        is_apart = self._apart and len(fed) < len(self._open)
-        return versions.find(shapes, fed if is_apart else {})
+        is_apart = self._apart and any(binding.is_cache for binding in self._open)
+        others = [b for b in self._open if not (b.implied or b.is_cache)] if is_apart else []
+        return versions.find(shapes, {b.name: shapes[b.name] for b in others})
 
     def _may_be_open(self, shapes: Shapes) -> bool:
         """Whether nothing is known yet that keeps a version from being right for these shapes."""
@@ -228,13 +234,13 @@ class OpenModel(Model):
         """A new version for these shapes and others; None where there is none, for these shapes or,
         as `reason` says then, for any.
         """
+        self._require_taken(shapes, {})
         model, reason, is_odd = self._open_model(shapes)
         if model is not None:
             versions.add(model)
             return model
         # Where shapes do not fit the layers, the compilation for them says so.
-        settled = {b.name: shapes[b.name] for b in self._open if not b.implied}
-        self._model(settled, {})
+        self._model(shapes, {})
         self._odd.add(tuple(shapes.values()))
         if not is_odd or len(self._odd) == MOST_ODD:
             self.reason = reason
@@ -278,6 +284,13 @@ class OpenModel(Model):
             raise _Odd("code for all shapes that is right for those of a call")
         return model
 
+    def _alone(self, shapes: Shapes, values: Arrays) -> Model:
+        """The model for the shapes of a call alone, and any number of rows in caches."""
+        model = self._model(shapes, values)
+        if not model.is_for(shapes):
+            self._require_taken(shapes, values)
+        return model
+
     def _model(self, shapes: Shapes, values: Arrays) -> Model:
         """The model for one set of shapes alone."""
         if self._closed:
@@ -293,6 +306,15 @@ class OpenModel(Model):
     def _made(self, shapes: Shapes, values: Arrays) -> Model:
         """The model for shapes."""
         return self._shared(self._compile(shapes, values))
+
+    def _require_taken(self, shapes: Shapes, values: Arrays) -> None:
+        """Raise the ModelError of layers that do not take the shapes of caches, or the masks over
+        them, in a call. A cache that is not fed is empty.
+        """
+        told = [binding for binding in self._open if binding.implied]
+        empty = {b.name: EMPTY for b in told if b.is_cache and b.name not in shapes}
+        if told:
+            self._infer({**empty, **shapes}, values)
 
     def _shared(self, artifact: Artifact) -> Model:
         """The model of an artifact; weights that are packed as for others are in memory once."""
@@ -430,42 +452,6 @@ def callable_now(model: Model) -> Model:
     """The same, but where values decide shapes, so that only calls can compile."""
     settles = any(isinstance(b, OpenBinding) and b.settles for b in model.inputs)
     return model if settles else settled(model)
-
-
-def _fed(feeds: Mapping[str, ArrayLike], binding: OpenBinding) -> Array:
-    """The array for an input, where dtype and shape may be fed."""
-    if binding.name not in feeds:
-        if not binding.is_cache or not binding.is_open:
-            raise misfit(binding, None)
-        shape = [0 if extent == DYNAMIC else extent for extent in binding.shape or (DYNAMIC,)]
-        return np.empty(shape, binding.dtype)
-    array = as_array(feeds[binding.name], binding)
-    if array.dtype != np.dtype(binding.dtype) or not binding.admits(array.shape):
-        raise misfit(binding, array)
-    return array
-
-
-def _misfed(
-    error: ModelError, arrays: Arrays, bindings: Iterable[OpenBinding]
-) -> InputError | None:
-    """The error about an array of which another form would be taken. Where that would be another
-    array altogether, the layers say what they want.
-    """
-    by_name = {binding.name: binding for binding in bindings}
-    for misfed in (problem.misfed for problem in error.problems):
-        if misfed is not None and misfed.blob in by_name:
-            array, form = arrays[misfed.blob], misfed.form
-            if prod(form.shape) == array.size or form in other_forms(array.shape):
-                return misfit(by_name[misfed.blob], array, form)
-    return None
-
-
-def _not_taken(error: ModelError, arrays: Arrays, bindings: Iterable[OpenBinding]) -> InputError:
-    """The error about arrays whose shapes, or values, the layers do not take, and their words."""
-    told = " and ".join(
-        f"{b.name!r} of {shown(arrays[b.name].shape)}" for b in bindings if b.is_open or b.settles
-    )
-    return InputError(f"the layers do not take input {told}\n{error}")
 
 
 def sharing_weights(artifact: Artifact, models: Iterable[Model]) -> Artifact:

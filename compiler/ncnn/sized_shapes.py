@@ -52,7 +52,8 @@ def default_hint(
 def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
     """The shapes asked for, with sizes in place of extents that are open.
 
-    Raises Unsupported for an input that cannot have an open shape, or not beside another one.
+    Layers tell the shapes of caches and masks, unless a range is asked for. Raises Unsupported for
+    an input that cannot have an open shape, or not beside another one.
     """
     network = Network.of(module)
     implied, emptied, settling = (
@@ -63,9 +64,10 @@ def sized_shapes(module: ModuleOp, options: Options) -> dict[str, OpenShape]:
     limited = ranges_of(module, options)
     taken: set[str] = set()
     for name, shape in known.items():
-        if shape is None or None not in shape or name in implied:
+        is_told = name in implied and name not in options.ranges
+        if shape is None or None not in shape or is_told:
             continue
-        if name in emptied or settling:
+        if settling or name in emptied - implied:
             raise Unsupported(
                 f"open input {name!r} that may be empty, or beside one whose values decide shapes",
                 nearest="a compilation for each shape",
@@ -150,11 +152,13 @@ def _is_in_range(form: Form, symbol: Symbol) -> bool:
     return is_at_least(form, symbol.least) and (below is None or is_at_least(below, 0))
 
 
-def with_own_extents(shapes: Asked, inputs: Mapping[str, SSAValue]) -> Asked:
+def with_own_extents(shapes: Asked, network: Network) -> Asked:
     """The same, and the shapes that layers tell of other inputs.
 
-    Each extent of these is a size of its own: it is assumed to be what the layers say.
+    Each extent of these is a size of its own: it is assumed to be what the layers say. Caches may
+    be empty.
     """
+    inputs, emptied = network.inputs, caches(network)
     told = {name: shape_of(value) or () for name, value in inputs.items() if name not in shapes}
     held = {symbol for shape in shapes.values() for symbol in symbols_in(shape)}
     taken = {one.name for shape in (*shapes.values(), *told.values()) for one in symbols_in(shape)}
@@ -164,7 +168,8 @@ def with_own_extents(shapes: Asked, inputs: Mapping[str, SSAValue]) -> Asked:
         own = list(shape)
         for axis, extent in enumerate(shape):
             if isinstance(extent, Size) and symbol_in(extent) in (None, *held):
-                own[axis] = Size.symbol(names[axis], hint(extent), least=0)
+                least = 0 if name in emptied else 1
+                own[axis] = Size.symbol(names[axis], hint(extent), least)
                 is_equal(own[axis], extent)
         held.update(symbols_in(own))
         found[name] = tuple(own)

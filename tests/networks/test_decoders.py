@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import ncc
+from ncc.compiler.driver import assemble
+from ncc.compiler.driver.specialise import OpenModel
 from ncc.compiler.optimizer import optimize
 from ncc.compiler.read.read_network import read
 from ncc.compiler.verification import oracle
@@ -178,6 +180,21 @@ def test_without_any_shape() -> None:
     assert {cache.shape for cache in caches.values()} == {(4, PROMPT + MORE, 16)}
 
 
+def test_a_ranged_cache_of_one_row_has_no_version_of_its_own() -> None:
+    """Neither have the first tokens, which have no past."""
+    decoder = opened(SMALL)
+    shapes: dict[str, Any] = {
+        name: (None, columns) for name, (_, columns) in decoder.shapes(1).items()
+    }
+    shapes["cache_k0"] = (4, (0, 64), 16)
+    model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
+    caches: dict[str, Array] = {}
+    for place in range(4):
+        results = model.run({**decoder.feeds(place, place + 1), **caches})
+        caches = {name: results[f"out_{name}"] for name in empty(model)}
+    assert "versions for all shapes: 1" in repr(model)
+
+
 def test_open_extents_of_caches_are_no_question() -> None:
     """Who says that a cache is open gets the same model as who says nothing."""
     decoder = opened(SMALL)
@@ -218,6 +235,74 @@ def test_only_what_is_asked_for() -> None:
     np.testing.assert_array_equal(model.run(feeds)["out0"], whole)
 
 
+def test_ranges_of_caches_and_masks_are_kept(tmp_path: Path) -> None:
+    """One from 1 has no first token; caches that are not mentioned are as long."""
+    decoder = opened(SMALL)
+    for asked, least, most in (
+        ({"cache_k0": (4, (1, 9), 16)}, 1, 9),
+        ({"cache_k0": (4, (0, 9), 16)}, 0, 9),
+        ({"cache_k0": (None, (0, 9), None), "cache_v1": (4, (2, None), 16)}, 2, 9),
+        ({"cache_k0": (4, (0, 9), 16), "cache_v0": (4, (2, 12), 16)}, 2, 9),
+        ({"in1": (1, (4, 8))}, 3, 7),
+        ({"in1": (1, (1, 8))}, 0, 7),
+    ):
+        shapes = {**decoder.shapes(1), **asked}
+        model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
+        saved = tmp_path / "ranged.ncc"
+        model.save(saved)
+        for one in (model, ncc.load(saved)):
+            for rows in range(11):
+                feeds = {
+                    **decoder.feeds(rows, rows + 1),
+                    **{name: np.zeros((4, rows, 16), np.float32) for name in empty(model)},
+                }
+                if least <= rows <= most:
+                    assert one.run(feeds)["out_cache_v0"].shape == (4, rows + 1, 16)
+                else:
+                    with pytest.raises(ncc.InputError):
+                        one.run(feeds)
+
+
+def test_ranges_of_caches_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    """With the ranges that layers take."""
+    decoder = opened(SMALL)
+    for asked, told in (
+        ({"cache_k0": (4, (5, 9), 16), "in1": (1, (2, 4))}, "in their ranges fit the layers"),
+        ({"cache_k0": (4, (0, 9), (0, 16))}, "a range from 1 along axis 2"),
+        ({"in1": (1, (0, 9))}, "a range from 1 along axis 1"),
+    ):
+        shapes = {**decoder.shapes(1), **asked}
+        with pytest.raises(ncc.InputError, match=told):
+            ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes).save(tmp_path / "no.ncc")
+
+
+def test_caches_that_do_not_fit_are_no_reason_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layers say what is wrong, before there is a version and behind it."""
+    decoder = opened(SMALL)
+    model = ncc.compile(SMALL, random_weights=SEED)
+    caches = {name: np.zeros((4, 5, 16), np.float32) for name in empty(model)}
+    feeds = {**decoder.feeds(5, 6), **caches}
+    wrong: list[tuple[dict[str, Array], str]] = [
+        ({"cache_v1": np.zeros((4, 4, 16), np.float32)}, "'cache_v1' of 4x4x16.* in their rows"),
+        ({"cache_k0": np.zeros((4, 5, 8), np.float32)}, "must be \\(4, rows, 16\\)"),
+        ({"in1": np.zeros((1, 7), np.float32)}, "mask is \\(1, 7\\)"),
+        (empty(model), "mask is \\(1, 6\\)"),
+        ({"in2": np.zeros((2, 8), np.float32)}, "the cosines are \\(2, 8\\)"),
+    ]
+    assert isinstance(model, OpenModel)
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(assemble, "assemble", pytest.fail)
+            for other, told in wrong * 2:  # more than the odd shapes of a network
+                with pytest.raises(ncc.InputError, match=f"(?s)layers do not take.*{told}"):
+                    model.run({**feeds, **other})
+            fewer = {name: array for name, array in feeds.items() if name != "in1"}
+            with pytest.raises(ncc.InputError, match="no array was given for input 'in1'"):
+                model.run(fewer)
+        assert model.run(feeds)["out_cache_k0"].shape == (4, 6, 16)
+    assert model.reason is None
+
+
 def test_caches_that_do_not_fit_are_refused() -> None:
     """Arrays that disagree about the rows of the caches, and features of another size."""
     decoder = opened(SMALL)
@@ -244,8 +329,9 @@ def test_a_cache_that_is_not_fed_is_empty() -> None:
         found = model.run(feeds)
         for name, array in expected.items():
             np.testing.assert_allclose(found[name], array, atol=1e-5)
-    for model in (compiled(decoder, 1), open_model):
-        with pytest.raises(ncc.InputError, match="cache_k0_h.* does not hold"):
+    told = "cache_k0_h.* does not hold", r"the mask is \(1, 17\), but must be \(1, 1\)"
+    for model, words in zip((compiled(decoder, 1), open_model), told, strict=True):
+        with pytest.raises(ncc.InputError, match=words):
             model.run(decoder.feeds(PROMPT, PROMPT + 1))
 
 

@@ -66,6 +66,13 @@ def named_mask(b: Builder, mask: Tensor | None, pairs: Shape) -> Tensor | None:
     return None if mask is None else b.named(mask, (*mask.shape[:-2], *pairs))
 
 
+def named_values(b: Builder, values: Tensor | None, keys: Tensor | None) -> Tensor | None:
+    """A cache of values, whose rows may have another name than those of the cache of keys."""
+    if values is None or keys is None or 0 in values.shape:
+        return values
+    return b.named(values, (values.shape[0], keys.shape[1], values.shape[2]))
+
+
 def cached_rows(what: str, cache: Shape | None, heads: int, features: int) -> int:
     """The rows of a cache: 0 if there is no cache, or an empty one.
 
@@ -73,7 +80,7 @@ def cached_rows(what: str, cache: Shape | None, heads: int, features: int) -> in
     """
     if cache is None or 0 in cache:
         return 0
-    if len(cache) != 3 or (cache[0], cache[2]) != (heads, features):
+    if len(cache) != 3 or not are_equal((cache[0], cache[2]), (heads, features)):
         raise LayerError(f"the {what} is {cache}, but must be ({heads}, rows, {features})")
     return cache[1]
 
@@ -223,7 +230,7 @@ class SDPAOp(Attention):
         if not is_equal(heads % groups, 0):
             raise LayerError(f"{groups} heads of key and value cannot be shared by {heads}")
         past = cached_rows("cache of keys", x.past_key, groups, features)
-        if cached_rows("cache of values", x.past_value, groups, x.value[2]) != past:
+        if not is_equal(cached_rows("cache of values", x.past_value, groups, x.value[2]), past):
             raise LayerError(f"the caches {x.past_key} and {x.past_value} differ in their rows")
         total = past + keys
         check_mask(x.mask, heads, (rows, total))
@@ -243,7 +250,8 @@ class SDPAOp(Attention):
         x = self.given(inputs)
         scale = self.factor(x.query.shape[2])
         value = b.named(x.value, (*x.key.shape[:2], x.value.shape[2]))
-        keys, values = appended(b, x.past_key, x.key), appended(b, x.past_value, value)
+        past_value = named_values(b, x.past_value, x.past_key)
+        keys, values = appended(b, x.past_key, x.key), appended(b, past_value, value)
         mask = named_mask(b, x.mask, (x.query.shape[1], keys.shape[1]))
         if self.int8_scale_term:
             y = attended_int8(b, x.query, keys, values, mask, scale)

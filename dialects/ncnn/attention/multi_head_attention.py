@@ -19,6 +19,7 @@ from ncc.dialects.ncnn.attention.attention import (
     cached_rows,
     check_mask,
     named_mask,
+    named_values,
 )
 from ncc.dialects.ncnn.attention.int8_attention import (
     Int8Affine,
@@ -245,7 +246,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
             raise LayerError(f"key {x.key} and value {x.value} differ in their rows")
         sizes = (self.num_heads, self.features)
         past = cached_rows("cache of keys", x.past_key, *sizes)
-        if cached_rows("cache of values", x.past_value, *sizes) != past:
+        if not is_equal(cached_rows("cache of values", x.past_value, *sizes), past):
             raise LayerError(f"the caches {x.past_key} and {x.past_value} differ in their rows")
         if past == 0:
             rows = x.key[0]
@@ -282,7 +283,7 @@ class MultiHeadAttentionOp(Quantizable, Attention):
         q = self._split(b, b.scaled(queries, self.scale))
         keys = self._kept(b, x.past_key, "k", x.key)
         named = b.named(x.value, (x.key.shape[0], x.value.shape[1]))
-        values = self._kept(b, x.past_value, "v", named)
+        values = self._kept(b, named_values(b, x.past_value, x.past_key), "v", named)
         mask = named_mask(b, x.mask, (q.shape[1], keys.shape[1]))
         if self.is_int8:
             outside = q.outside(b), keys.outside(b), values.outside(b)

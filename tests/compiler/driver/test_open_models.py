@@ -116,6 +116,7 @@ def test_a_version_that_is_wrong_for_its_call_is_not_kept(
     model = OpenModel(
         lambda shapes, _: ncc.compile(path, random_weights=1, input_shapes=shapes).artifact,
         in_range,
+        lambda shapes, values: None,
         [OpenBinding.of("data", (3, None, None))],
         ["out"],
         target="host",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,8 @@ def test_what_is_only_joined_to_others_may_be_empty(
     from_none = Options.of(input_shapes={"x": (1, (0, 5), 8)})
     if ranges is not None:
         assert ranges_of(module, from_none)["x"][1] == (0, 5)
+        one_size = replace(from_none, input_shapes={"x": (1, 4, 8)})
+        assert ranges_of(module, one_size)["x"][1] == (0, 5)
     else:
         with pytest.raises(InputError, match="'x' is not only joined .* from 1 along axis 1.*0..5"):
             ranges_of(module, from_none)

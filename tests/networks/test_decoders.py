@@ -20,7 +20,7 @@ from ncc.compiler.verification.interpret import interpret
 from ncc.compiler.verification.verify import verify
 from ncc.compiler.write.write_network import write
 from ncc.runtime.session import Model
-from tests.crossed import some
+from tests.crossed import in_turn, some
 
 Array = np.ndarray[Any, Any]
 
@@ -235,32 +235,38 @@ def test_only_what_is_asked_for() -> None:
     np.testing.assert_array_equal(model.run(feeds)["out0"], whole)
 
 
-def test_ranges_of_caches_and_masks_are_kept(tmp_path: Path) -> None:
+RANGES: list[tuple[dict[str, Any], range]] = [
+    ({"cache_k0": (4, (0, 9), 16), "cache_v0": (4, (2, 12), 16)}, range(2, 10)),
+    ({"in1": (1, (1, 8))}, range(8)),
+    ({"cache_k0": (4, (1, 9), 16)}, range(1, 10)),
+    ({"cache_k0": (4, (0, 9), 16)}, range(10)),
+    ({"cache_k0": (None, (0, 9), None), "cache_v1": (4, (2, None), 16)}, range(2, 10)),
+    ({"in1": (1, (4, 8))}, range(3, 8)),
+]
+"""Ranges that are asked for, and the rows that caches may have then."""
+
+
+@pytest.mark.parametrize(("asked", "fitting"), in_turn(RANGES, 3))
+def test_ranges_of_caches_and_masks_are_kept(
+    asked: dict[str, Any], fitting: range, tmp_path: Path
+) -> None:
     """One from 1 has no first token; caches that are not mentioned are as long."""
     decoder = opened(SMALL)
-    for asked, least, most in (
-        ({"cache_k0": (4, (1, 9), 16)}, 1, 9),
-        ({"cache_k0": (4, (0, 9), 16)}, 0, 9),
-        ({"cache_k0": (None, (0, 9), None), "cache_v1": (4, (2, None), 16)}, 2, 9),
-        ({"cache_k0": (4, (0, 9), 16), "cache_v0": (4, (2, 12), 16)}, 2, 9),
-        ({"in1": (1, (4, 8))}, 3, 7),
-        ({"in1": (1, (1, 8))}, 0, 7),
-    ):
-        shapes = {**decoder.shapes(1), **asked}
-        model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
-        saved = tmp_path / "ranged.ncc"
-        model.save(saved)
-        for one in (model, ncc.load(saved)):
-            for rows in range(11):
-                feeds = {
-                    **decoder.feeds(rows, rows + 1),
-                    **{name: np.zeros((4, rows, 16), np.float32) for name in empty(model)},
-                }
-                if least <= rows <= most:
-                    assert one.run(feeds)["out_cache_v0"].shape == (4, rows + 1, 16)
-                else:
-                    with pytest.raises(ncc.InputError):
-                        one.run(feeds)
+    shapes = {**decoder.shapes(1), **asked}
+    model = ncc.compile(SMALL, random_weights=SEED, input_shapes=shapes)
+    saved = tmp_path / "ranged.ncc"
+    model.save(saved)
+    for one in (model, ncc.load(saved)):
+        for rows in range(11):
+            feeds = {
+                **decoder.feeds(rows, rows + 1),
+                **{name: np.zeros((4, rows, 16), np.float32) for name in empty(model)},
+            }
+            if rows in fitting:
+                assert one.run(feeds)["out_cache_v0"].shape == (4, rows + 1, 16)
+            else:
+                with pytest.raises(ncc.InputError):
+                    one.run(feeds)
 
 
 def test_ranges_of_caches_that_cannot_be_are_refused(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ TOLERANCE = 5e-4
 
 THREADS = (1, 3)
 
-QUICK, ALL, BATCH = 3, 40, 10
+QUICK, ALL, BATCH = 2, 40, 10
 
 DRAWN: Mapping[str, Sequence[float]] = {
     "groups.full_along_rows": (0.01, 9.0),

@@ -199,7 +199,7 @@ def memory_of(kernel: Kernel, rng: np.random.Generator) -> Iterator[NDArray[Any]
         yield random.astype(dtype)
 
 
-@pytest.mark.parametrize(("name", "target"), crossed(list(NETWORKS), TARGETS, usual=3))
+@pytest.mark.parametrize(("name", "target"), crossed(list(NETWORKS), TARGETS, usual=2))
 def test_a_kernel_does_at_each_size_what_one_for_that_size_does(
     name: str, target: str, tmp_path: Path
 ) -> None:
@@ -252,7 +252,7 @@ def test_all_taps_of_the_next_weights_are_prefetched(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not cpu.allow_tiles(), reason="it has no matrix tiles")
 @pytest.mark.parametrize(
-    ("name", "hint"), crossed(list(MATRIX_TILES), [LONG_ROWS, SHORT_ROWS], usual=2)
+    ("name", "hint"), crossed(list(MATRIX_TILES), [LONG_ROWS, SHORT_ROWS], usual=1)
 )
 def test_matrix_tiles_have_as_many_rows_as_points(
     name: str, hint: tuple[int, int], tmp_path: Path
@@ -323,7 +323,7 @@ def test_a_transform_has_one_code_for_all_partial_tiles(tmp_path: Path) -> None:
         assert sum(op.name == "vector.store" for op in written.walk()) == 2 * points
 
 
-@pytest.mark.parametrize("name", some(list(NETWORKS), usual=2))
+@pytest.mark.parametrize("name", some(list(NETWORKS), usual=1))
 def test_no_hint_decides_what_the_key_of_a_kernel_does_not_say(name: str, tmp_path: Path) -> None:
     """With one schedule, kernels of other hints have the same key: the cache has their code."""
     path = tmp_path / "net.param"

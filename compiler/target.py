@@ -11,6 +11,9 @@ from ncc.dialects.size import largest
 from ncc.runtime import cpu
 from ncc.runtime.system_cores import arm_parts
 
+L1_WAY = 4096
+"""The distance in bytes of addresses in the same set of the first-level cache."""
+
 
 @dataclass(frozen=True)
 class Core:
@@ -243,6 +246,11 @@ class Target:
     def architecture(self) -> str:
         """The family of processors, as the system calls it: x86_64, aarch64 ..."""
         return self.triple.partition("-")[0]
+
+    @property
+    def l2_room(self) -> float:
+        """The bytes of operands that stay in the second-level cache, beside what else is in it."""
+        return self.costs.tiles.l2_share * self.core.l2_bytes
 
     @property
     def widens_float16(self) -> bool:

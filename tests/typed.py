@@ -70,7 +70,7 @@ def model_of(module: ModuleOp, level: int, target: str, threads: int = 1) -> Mod
         one.apply(Context(), module)
     module.verify()
     planned = plan(module, threads, options.target.core.l2_bytes, options.target.costs)
-    inputs, outputs = bindings(module, planned)
+    inputs, outputs = bindings(module, planned, {})
     loops = build(planned, options.target, len(inputs), threads=threads)
     text = emit_llvm(lower(loops.module(), options.target), options.target)
     weights = constants(planned)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -33,8 +32,6 @@ from ncc.dialects.weights.weight import ConstantOp
 from ncc.runtime.artifact import Binding
 from ncc.runtime.extents import ANY, OPEN, Range
 
-NOTHING: Mapping[str, OpenShape] = MappingProxyType({})
-
 TIMESTAMPS = "time stamps"
 """The output that tells when each thread was done with each step: no blob can have such a name."""
 
@@ -43,7 +40,7 @@ TRACE = "a trace"
 
 
 def bindings(
-    module: ModuleOp, planned: Plan, opened: Mapping[str, OpenShape] = NOTHING
+    module: ModuleOp, planned: Plan, opened: Mapping[str, OpenShape]
 ) -> tuple[tuple[Binding, ...], tuple[Binding, ...]]:
     """The inputs and the outputs of a planned network.
 

@@ -47,7 +47,7 @@ from ncc.dialects.ncnn.layer import (
     blob_type,
     shape_of,
 )
-from ncc.dialects.ncnn.network import Network, implied_inputs
+from ncc.dialects.ncnn.network import CACHE_RANK, CACHE_ROWS, Network, implied_inputs
 from ncc.dialects.ncnn.opaque import OpaqueOp
 from ncc.dialects.ncnn.param import NotYet
 from ncc.dialects.ncnn.plumbing import InputOp, SplitOp
@@ -56,9 +56,6 @@ from ncc.dialects.onnx.operator import ConstantOp, SizesOp
 from ncc.dialects.shapes import shown
 from ncc.dialects.size import NeedsNumbers, Size
 from ncc.runtime.errors import InputError
-
-CACHE_RANK = 3
-"""Caches are (heads, rows, features)."""
 
 ROWS = (1009, 2003)
 """Numbers of rows that shape rules are asked with where only the run counts the rows."""
@@ -232,7 +229,7 @@ class _Inference:
         shapes = (*self.asked.values(), self.pasts)
         taken = {symbol.name for shape in shapes for symbol in symbols_in(shape)}
         names = extent_names(name, axes_of(cache, CACHE_RANK), taken)
-        return Size.symbol(names[1], SIDE, least=0)
+        return Size.symbol(names[CACHE_ROWS], SIDE, least=0)
 
     def _believe(self, op: OpaqueOp) -> list[SSAValue]:
         """Take the shapes behind a layer of an unknown type from the hints of the file.

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ncc.dialects.ncnn.layer import Layer, Shape, WeightAttr, shape_of
+from ncc.dialects.ncnn.layer import Layer, Shape, WeightAttr, stated_shape
 from ncc.dialects.ncnn.network import Network
-from ncc.dialects.size import is_open
 
 Shapes: TypeAlias = Sequence[Shape]
 
@@ -31,17 +30,12 @@ def multiply_adds(module: ModuleOp) -> int:
 
 def multiply_adds_of(op: Layer) -> int | None:
     """The multiply-adds of one layer; None where its shapes are not known."""
-    inputs = [shape_of(value) for value in op.operands]
-    outputs = [shape_of(value) for value in op.results]
-    known = [shape for shape in (*inputs, *outputs) if _is_known(shape)]
-    if len(known) < len(inputs) + len(outputs):
+    shapes = [stated_shape(value) for value in (*op.operands, *op.results)]
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes):
         return None
-    count = _COUNTS.get(op.type_name)
-    return 0 if count is None else count(op, known[: len(inputs)], known[len(inputs) :])
-
-
-def _is_known(shape: Shape | None) -> TypeGuard[Shape]:
-    return shape is not None and not is_open(*shape) and min(shape) > 0
+    count, inputs = _COUNTS.get(op.type_name), len(op.operands)
+    return 0 if count is None else count(op, known[:inputs], known[inputs:])
 
 
 def _weights(op: Layer, inputs: Shapes) -> int:

@@ -11,23 +11,19 @@ be empty, as are the rows of caches. No other axis has a range from 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import and_
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ncc.compiler.ncnn.open_shapes import open_shapes
 from ncc.compiler.options import Options
-from ncc.dialects.ncnn.network import Network, caches
+from ncc.dialects.ncnn.network import CACHE_ROWS, Network, caches
 from ncc.dialects.onnx.movement import ConcatOp
 from ncc.dialects.onnx.plumbing import ShapeAsked
 from ncc.runtime.errors import InputError
 from ncc.runtime.extents import ANY, Range, shown_range
 
 MAYBE_EMPTY: Range = (0, None)
-
-ROWS = 1
-"""The axis of the rows of caches, which are (heads, rows, features)."""
 
 
 def ranges_of(module: ModuleOp, options: Options) -> Mapping[str, tuple[Range, ...]]:
@@ -37,15 +33,18 @@ def ranges_of(module: ModuleOp, options: Options) -> Mapping[str, tuple[Range, .
     found: dict[str, tuple[Range, ...]] = {}
     for name, value in network.inputs.items():
         shape = known[name] or ()
-        is_open = [extent is None for extent in shape]
-        joined = [axis == ROWS for axis in range(len(shape))]
-        if name not in emptied:
-            joined = _is_joined(value, len(shape))
+        is_cache = name in emptied
+        joined = (
+            [axis == CACHE_ROWS for axis in range(len(shape))]
+            if is_cache
+            else _is_joined(value, len(shape))
+        )
+        empty = [extent is None and one for extent, one in zip(shape, joined, strict=True)]
         if name in options.ranges:
             found[name] = options.ranges[name]
             _require_elements(name, found[name], joined)
-        elif name not in emptied and any(map(and_, is_open, joined)):
-            found[name] = tuple(MAYBE_EMPTY if one else ANY for one in map(and_, is_open, joined))
+        elif any(empty) and not is_cache:
+            found[name] = tuple(MAYBE_EMPTY if one else ANY for one in empty)
     return found
 
 

@@ -21,10 +21,9 @@ from xdsl.ir import SSAValue
 
 from ncc.compiler.diagnostics import CompilerBug, Unsupported
 from ncc.compiler.write.names import Names, check_name
-from ncc.dialects.ncnn.layer import Layer, Shape, shape_of
+from ncc.dialects.ncnn.layer import Layer, Shape, stated_shape
 from ncc.dialects.ncnn.network import Network
 from ncc.dialects.ncnn.plumbing import InputOp
-from ncc.dialects.size import is_open
 
 SPLIT = "splitncnn"
 
@@ -162,11 +161,3 @@ def _readers(value: SSAValue) -> list[Reader]:
         elif not isinstance(use.operation, ReturnOp):
             raise CompilerBug(f"a value of the network is read by {use.operation.name}")
     return found
-
-
-def stated_shape(value: SSAValue) -> Shape | None:
-    """The shape of a value if all of its extents are known numbers."""
-    shape = shape_of(value)
-    if shape is None or is_open(*shape) or min(shape, default=1) < 1:
-        return None
-    return tuple(shape)

@@ -86,6 +86,7 @@ from ncc.dialects.ncnn.param import (
     to_attribute,
 )
 from ncc.dialects.shapes import DYNAMIC, OpenShape, Shape
+from ncc.dialects.size import is_open
 from ncc.dialects.weights.sources import Array
 from ncc.dialects.weights.weight import WeightAttr
 
@@ -463,6 +464,14 @@ def shape_of(value: SSAValue) -> Shape | None:
     """The shape of a value, or None while it is not known."""
     kind = value.type
     return extents_of(kind) if isinstance(kind, TensorType) else None
+
+
+def stated_shape(value: SSAValue) -> Shape | None:
+    """The shape of a value if all of its extents are known numbers."""
+    shape = shape_of(value)
+    if shape is None or is_open(*shape) or min(shape, default=1) < 1:
+        return None
+    return shape
 
 
 def blob_type(element: Attribute, shape: Shape) -> TensorType[Attribute]:

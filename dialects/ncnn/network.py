@@ -127,6 +127,10 @@ def _is_like_a_shape(value: SSAValue) -> bool:
     return is_integer(element_of(value)) or (op.stated is not None and len(op.stated) <= 1)
 
 
+CACHE_RANK, CACHE_ROWS = 3, 1
+"""Caches are (heads, rows, features): how many axes they have, and which one has the rows."""
+
+
 def caches(network: Network) -> set[str]:
     """The inputs that may be empty, by name."""
     return _read_as(network, lambda layer: layer.caches())

@@ -25,6 +25,7 @@ from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import tensor
+from xdsl.dialects.builtin import bf16
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, SSAValue
 
@@ -35,18 +36,14 @@ from ncc.compiler.linalg.analysis.tensors import is_constant, weights_of
 from ncc.compiler.linalg.rewrite.decisions import Decisions, TargetPass
 from ncc.compiler.linalg.rewrite.insert import erase_dead, move_before, read_instead, replace_op
 from ncc.compiler.linalg.rewrite.pattern import LinalgPattern
+from ncc.compiler.target import L1_WAY
+from ncc.dialects.element import bits_of
 from ncc.dialects.index_notation import Builder, Tensor
 from ncc.dialects.size import is_open
 from ncc.dialects.structured import offsets_of
 from ncc.dialects.weights.derived import Taken, Transposed
 from ncc.dialects.weights.sources import Weights
 from ncc.dialects.weights.weight import ConstantOp, WeightAttr
-
-WAY = 4096
-"""Bytes of a way of L1: lines that are as far apart compete for one set."""
-
-BF16_BYTES = 2
-"""Bytes of a bfloat16."""
 
 
 class _Weights(NamedTuple):
@@ -90,9 +87,9 @@ class MoveTapsOutside(LinalgPattern[_Weights], TargetPass):
         return found
 
     def _stay_in_l2(self, weights: TensorAccess) -> bool:
-        """Whether weights of bfloat16 leave room for what else is in the second-level cache."""
-        room = self.target.costs.tiles.l2_share * self.target.core.l2_bytes
-        return BF16_BYTES * prod(shape_of(_whole(weights.value))) <= room
+        """Whether the second-level cache holds weights of bfloat16, beside what else is in it."""
+        elements = prod(shape_of(_whole(weights.value)))
+        return bits_of(bf16) // 8 * elements <= self.target.l2_room
 
     def rewrite(self, found: _Weights) -> None:
         op, weights, order = found.op, found.weights, found.order
@@ -158,7 +155,7 @@ def _keep_apart(block: Block) -> None:
             continue
         moved, axis = constant.value.data, found.inputs
         is_outside = max(found.taps) < axis
-        if is_outside and moved.dtype.itemsize * prod(moved.shape[axis:]) % WAY == 0:
+        if is_outside and moved.dtype.itemsize * prod(moved.shape[axis:]) % L1_WAY == 0:
             blocks = moved.shape[axis]
             apart[constant.value] = Taken(moved, (*range(blocks), blocks - 1), axis).weights
     for constant in with_bodies(block):

@@ -147,8 +147,8 @@ class FormedWeights(KernelEmitter):
                     self.builder.prefetch(self.entry.args[weights.argument], at, l1=True)
 
     def _share(self, row: int, line: int) -> tuple[Sequence[int], int]:
-        """Where the weights begin that are prefetched in a row a, in a panel of a block of o, and
-        how many lines of each in a column b: a part of all, or those of some taps.
+        """Where the prefetches of a row a begin in a panel, and how many lines each has in a column
+        b. Rows share out the whole panel where it is contiguous, else its taps.
         """
         weights, loops, extents = self.transform.data, self.transform, self.kernel.extents
         rows = len(loops.m)

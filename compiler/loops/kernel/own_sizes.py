@@ -6,9 +6,9 @@
 So layers and networks share a kernel that do the same for other expressions. Its code computes
 what it needs of these numbers; a launch tells it the values.
 
-Strides of each argument are sizes of their own, also if two arguments have the same: whether the
-image that a sum reads lies as its result does makes no other kernel. An operand shares the strides
-of a result that may take its place: such a kernel has code of its own, which stores nothing twice.
+Each argument has strides of its own, also where two arguments have equal ones: so equal strides by
+chance make no other kernel. But an operand shares the strides of a result that may take its place:
+such a kernel has other code, which stores nothing twice.
 """
 
 from __future__ import annotations

@@ -267,14 +267,14 @@ def _order(operands: ContractionOperands, sizes: dict[int, int]) -> tuple[int, .
     points, vectors = tuple(reversed(operands.points)), operands.vectors
     if not points or not vectors:
         return (*batch, *points, *vectors, lane)
-    core, l2_share = operands.target.core, operands.target.costs.tiles.l2_share
+    core, room = operands.target.core, operands.target.l2_room
     stream = 4 * operands.iterations * prod(kernel.likely[d] for d in (*vectors, lane))
     broadcast = 4 * elements_of(operands.broadcast, kernel, batch)
 
     def again(bytes: int, loops: Sequence[int]) -> int:
         """Bytes that are read again, if these loops are the outer ones."""
         times = prod(-(-kernel.likely[d] // sizes.get(d, 1)) for d in loops)
-        return bytes * (times - 1) if bytes > l2_share * core.l2_bytes else 0
+        return bytes * (times - 1) if bytes > room else 0
 
     *rows, last = points
     waits = stream * core.memory_line / core.l2_line

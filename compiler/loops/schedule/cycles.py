@@ -22,10 +22,7 @@ from typing import TypeAlias
 
 from ncc.compiler.loops.schedule.operands import ContractionOperands
 from ncc.compiler.loops.schedule.schedule import parts_of_tile
-from ncc.compiler.target import Target
-
-L1_WAY = 4096
-"""The distance in bytes of addresses in the same set of L1."""
+from ncc.compiler.target import L1_WAY, Target
 
 Share: TypeAlias = tuple[float, int, bool]
 """A number of tiles, the points of each, and whether the last of these is short."""
@@ -174,7 +171,7 @@ def _tile_cycles(
     point = costs.point_from_l2 if _conflicts(operands, p) else costs.point
     vectors = _whole_vectors(operands, q, short)
     reads = point * p + _vector_cycles(operands.target, held, lines) * vectors
-    if operands.vectors and not again and held > costs.l2_share * core.l2_bytes:
+    if operands.vectors and not again and held > operands.target.l2_room:
         reads += costs.stray * core.l3_line * max(0, lines * q - core.streams)
     others = core.operand * (p + q) + costs.iteration / core.multiply_adds
     taken = ceil(p * vectors) if operands.joined else p * vectors
@@ -212,4 +209,4 @@ def _vector_cycles(target: Target, held: int, lines: float) -> float:
     core, costs = target.core, target.costs.tiles
     if held <= costs.l1_share * core.l1_bytes:
         return costs.vector_in_l1
-    return lines * (core.l2_line if held <= costs.l2_share * core.l2_bytes else core.l3_line)
+    return lines * (core.l2_line if held <= target.l2_room else core.l3_line)

@@ -105,11 +105,11 @@ def _for_small_images(
     alike = (found.strategy, found.lane, found.vector)
     if alike != (schedule.strategy, schedule.lane, schedule.vector):
         return schedule
-    schedule, core, costs = replace(schedule, tile=found.tile), target.core, target.costs
+    schedule = replace(schedule, tile=found.tile)
     weights = [a for a in small.anchor.reads if not any(a.coefficients[d] for d in coalesced)]
-    if 4 * sum(elements_of(a, small, ()) for a in weights) > costs.tiles.l2_share * core.l2_bytes:
+    if 4 * sum(elements_of(a, small, ()) for a in weights) > target.l2_room:
         return _with_next_vectors(kernel, small, schedule, coalesced, target)
-    return _by_points(small, schedule, (row, column), costs)
+    return _by_points(small, schedule, (row, column), target.costs)
 
 
 def _with_next_vectors(

@@ -49,8 +49,7 @@ def prefetched_to_l2(
     if vectors:
         return vectors
     held = 4 * elements_of(operands.broadcast, operands.kernel, ())
-    core, costs = operands.target.core, operands.target.costs.tiles
-    if held <= costs.l2_share * core.l2_bytes:
+    if held <= operands.target.l2_room:
         return ()
     return _next_points(operands, sizes, order, inside=False)
 
@@ -75,8 +74,8 @@ def _next_vectors(operands: ContractionOperands, sizes: Sizes, order: Order) -> 
     the run tells how many tiles there are, it also tells how large a share is. This is for vectors
     that are packed in panels, where all iterations of a vector are contiguous; without panels no
     stream of lines leads to the next vectors. Panels with gaps between them, as split reductions
-    have, are prefetched one by one. So are those of which the run leaves taps out: the share is of
-    each tap that it multiplies.
+    have, are prefetched one by one. Where the run leaves taps out, a tile has a share of each tap
+    that it multiplies.
     """
     if not operands.points or not operands.vectors:
         return ()
